@@ -12,14 +12,7 @@
 
 #include "lib/rows/source.h"
 #include "solver/smo/block.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h> /* wants the four above it */
+#include "test/support.h"
 
 /* ---- the fake source: a matrix --------------------------------------------------------------------------- */
 

@@ -1,47 +1,55 @@
 /* See folder.h. */
 #include "test/folder.h"
+#include "test/tests.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-#include <cmocka.h>
 
-char folder[PATH_ROOM];
+static struct path {
+    struct path *next;
+    char text[];
+} *paths; /* the last that was asked for, first */
 
-static void below_temporary(char path[PATH_ROOM])
+static char root[512];
+
+static struct path *new_path(size_t size)
+{
+    struct path *path = calloc(1, sizeof *path + size);
+    assert_non_null(path);
+    path->next = paths;
+    return paths = path;
+}
+
+const char *folder(void)
 {
     const char *where = getenv("TMPDIR");
-    int length = snprintf(path, PATH_ROOM, "%s/hinge-test-XXXXXX", where != NULL && *where != '\0' ? where : "/tmp");
-    assert_true(length > 0 && length < PATH_ROOM);
-}
-
-int make_folder(void **state)
-{
-    below_temporary(folder);
-    return mkdtemp(folder) == NULL;
-}
-
-int remove_folder(void **state)
-{
-    return rmdir(folder);
-}
-
-int remove_folder_of_model(void **state)
-{
-    return unlink(path_of("model")) != 0 || remove_folder(state) != 0;
+    if (root[0] != '\0')
+        return root;
+    int length = snprintf(root, sizeof root, "%s/hinge-test-XXXXXX", where != NULL && *where != '\0' ? where : "/tmp");
+    assert_true(length > 0 && (size_t)length < sizeof root);
+    assert_non_null(mkdtemp(root));
+    return root;
 }
 
 const char *path_of(const char *name)
 {
-    static char paths[16][2 * PATH_ROOM];
-    static size_t last;
-    last = (last + 1) % (sizeof paths / sizeof *paths);
-    snprintf(paths[last], sizeof *paths, "%s/%s", folder, name);
-    return paths[last];
+    size_t size = strlen(folder()) + strlen(name) + 2;
+    char *text = new_path(size)->text;
+    snprintf(text, size, "%s/%s", root, name);
+    return text;
+}
+
+int remove_folder(void)
+{
+    for (struct path *next; paths != NULL; paths = next) {
+        next = paths->next;
+        remove(paths->text);
+        free(paths);
+    }
+    if (root[0] == '\0')
+        return 0;
+    int left = rmdir(root);
+    root[0] = '\0';
+    return left;
 }
 
 void write_file(const char *path, const void *bytes, size_t size)
@@ -50,11 +58,4 @@ void write_file(const char *path, const void *bytes, size_t size)
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
-}
-
-void temporary_file(char path[PATH_ROOM])
-{
-    below_temporary(path);
-    int file = mkstemp(path);
-    assert_true(file >= 0 && close(file) == 0);
 }

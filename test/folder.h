@@ -1,26 +1,19 @@
 /*
- * Files of tests: all below TMPDIR, or /tmp where that is not set.
+ * Files of tests: all are in a folder of the test's own, below TMPDIR, or /tmp where that is not set.
  */
 #ifndef TEST_FOLDER_H
 #define TEST_FOLDER_H
 
 #include <stddef.h>
 
-enum { PATH_ROOM = 512 };
-
-/* A folder of the test's own, and its end, as set-up and tear-down of cmocka. The end fails where anything is left in
- * it; that of a model removes the file "model", which must be there. */
-extern char folder[PATH_ROOM];
-int make_folder(void **state);
-int remove_folder(void **state);
-int remove_folder_of_model(void **state);
-/* The path of a name in it, which stands until 16 others have been asked for. */
+/* The folder, which is made when a test first asks for it, or for a path in it. */
+const char *folder(void);
+/* The path of a name in it, which stands until the end of the test. */
 const char *path_of(const char *name);
+/* The end of it: what is at these paths goes. Returns 0; else something was left behind that no path was asked for. */
+int remove_folder(void);
 
 /* A file of these bytes. */
 void write_file(const char *path, const void *bytes, size_t size);
-
-/* An empty file of the test's own, which the test removes. */
-void temporary_file(char path[PATH_ROOM]);
 
 #endif

@@ -3,10 +3,6 @@
 
 #include <hinge/io.h>
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* What is given back at the end of a test: memory, a model of hinge's or LIBSVM's, or a selection. */
@@ -42,7 +38,7 @@ int give_back(void **state)
         hinge_selection_free(pieces->selection);
         free(pieces);
     }
-    return 0;
+    return remove_folder();
 }
 
 /* ---- Data sets --------------------------------------------------------------------------------------------------- */

@@ -6,25 +6,19 @@
 #define TEST_SUPPORT_H
 
 #include "test/folder.h"
+#include "test/tests.h"
 
 #include <hinge/hinge.h>
 #include <hinge/select.h>
 #include <libsvm/svm.h>
 
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 /* What a function below returns, be it an array, a set or a model, stays until the end of the test, which gives all of
  * it back: no test frees it. */
 
-/* Gives back what the test got. Every test ends with it, however it ends, if it has no end of its own. */
+/* Gives back what the test got, files in its folder included: the end of every test. */
 int give_back(void **state);
-#undef cmocka_unit_test
-#define cmocka_unit_test(f) cmocka_unit_test_teardown(f, give_back)
+#undef TEST
+#define TEST(name) TEST_WITH(name, NULL, give_back)
 void *get(size_t count, size_t size); /* zeroed memory */
 hinge_model *given_back(hinge_model *model); /* what the test made itself */
 hinge_selection *selection_given_back(hinge_selection *selection);
@@ -59,9 +53,6 @@ void set_multiply(struct set *set, double factor);
 bool set_read(struct set *set, const char *path, size_t d, size_t first, size_t step, size_t n);
 /* A set of the source's data folder; the test fails without it. part: "train" or "test". */
 struct set set_shipped(const char *name, const char *part, size_t d, size_t first, size_t step, size_t n);
-/* Ends a test that cannot be made here; scripts/count-tests.py tells why. */
-#define skip_because(reason) (print_message("%s\n", reason), skip())
-
 /* A set of HINGE_DATA; the test is skipped where that is unset. */
 struct set set_shared(const char *name, const char *part, size_t d, size_t first, size_t step, size_t n);
 

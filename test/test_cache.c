@@ -5,14 +5,8 @@
  * The model keeps a list of points by last use and each row's values. A row's content is a function of point,
  * column and version, so that a stale or shifted value shows.
  */
+#include "test/tests.h"
 #include "solver/smo/cache.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h> /* wants the four above it */
 
 enum { MAX_POINTS = 60, MAX_COLS = 1300 };
 
@@ -168,7 +162,7 @@ static size_t slot_bytes(size_t cols, size_t size)
 /* ---- memory lent ------------------------------------------------------------------------------------------ */
 
 /* One cache after the other in the same memory, which grows where it is too small and is the lender's to free. */
-static void test_lent_memory(void **state)
+TEST(test_lent_memory)
 {
     struct hg_arena arena = { .most_points = 40 };
     struct hg_cache c;
@@ -192,7 +186,7 @@ static void test_lent_memory(void **state)
 
 /* ---- rows of more points than there is room for ----------------------------------------------------------- */
 
-static void test_few_rows_of_many(void **state)
+TEST(test_few_rows_of_many)
 {
     enum { ROOM = 7, POINTS = 40 };
     struct hg_cache cache;
@@ -227,7 +221,7 @@ static void test_few_rows_of_many(void **state)
 
 /* ---- by hand --------------------------------------------------------------------------------------------- */
 
-static void test_oldest_goes_first(void **state)
+TEST(test_oldest_goes_first)
 {
     struct model *m = model_new(10, 20, sizeof(float), 3 * slot_bytes(20, sizeof(float)));
     assert_int_equal(m->cache.n_slots, 3);
@@ -245,7 +239,7 @@ static void test_oldest_goes_first(void **state)
     model_free(m);
 }
 
-static void test_pinned_rows_stay(void **state)
+TEST(test_pinned_rows_stay)
 {
     struct model *m = model_new(10, 20, sizeof(double), 3 * slot_bytes(20, sizeof(double)));
     for (size_t p = 0; p < 3; p++)
@@ -261,7 +255,7 @@ static void test_pinned_rows_stay(void **state)
     model_free(m);
 }
 
-static void test_budgets(void **state)
+TEST(test_budgets)
 {
     size_t slot = slot_bytes(100, sizeof(float));
     const size_t budgets[] = { 0, 1, slot - 1, slot, slot + 1, 10 * slot - 1, 10 * slot, (size_t)1 << 30 };
@@ -316,7 +310,7 @@ static void random_calls(uint64_t seed, size_t n, size_t cols, size_t size, size
     model_free(m);
 }
 
-static void test_random_calls(void **state)
+TEST(test_random_calls)
 {
     uint64_t seed = 11;
     for (int round = 0; round < 40; round++) {
@@ -327,23 +321,9 @@ static void test_random_calls(void **state)
 }
 
 /* 1024 floats are a page: slots must not be a multiple of it, and yet hold all. */
-static void test_rows_of_a_page(void **state)
+TEST(test_rows_of_a_page)
 {
     size_t slot = slot_bytes(1024, sizeof(float));
     assert_true(slot % 4096 != 0);
     random_calls(12, 30, 1024, sizeof(float), 10 * slot);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_oldest_goes_first),
-        cmocka_unit_test(test_pinned_rows_stay),
-        cmocka_unit_test(test_budgets),
-        cmocka_unit_test(test_random_calls),
-        cmocka_unit_test(test_rows_of_a_page),
-        cmocka_unit_test(test_lent_memory),
-        cmocka_unit_test(test_few_rows_of_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,6 @@
 #include "lib/nearby.h"
 #include "test/support.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { N = 4200, D = 5 };
 
 /* Twelve groups at the corners of a stretched grid, shuffled; labels by a wavy border within each. */
@@ -43,7 +39,7 @@ static struct hg_points points_of(const struct set *s)
     return (struct hg_points){ .x = set_matrix(s), .n = s->n, .nonzeros = D };
 }
 
-static void test_far_pairs_are_far(void **state)
+TEST(test_far_pairs_are_far)
 {
     struct set s = grouped(1, 4);
     struct hg_points points = points_of(&s);
@@ -67,7 +63,7 @@ static void test_far_pairs_are_far(void **state)
     }
 }
 
-static void test_no_cells_where_they_do_not_pay(void **state)
+TEST(test_no_cells_where_they_do_not_pay)
 {
     struct set s = grouped(2, 0);
     struct hg_points points = points_of(&s);
@@ -98,7 +94,7 @@ static void add_tile(void *arg, const struct hg_tile *tile)
             seen->sum[tile->col0 + c] += ((const double *)tile->row[r])[c];
 }
 
-static void test_rows_without_far_values(void **state)
+TEST(test_rows_without_far_values)
 {
     enum { ROWS = 300 };
     struct set s = grouped(3, 6);
@@ -165,7 +161,7 @@ static double violation_of(const struct set *s, const hinge_params *p, const dou
     return high - low;
 }
 
-static void test_trainings(void **state)
+TEST(test_trainings)
 {
     static const hinge_task tasks[] = { HINGE_C_SVC, HINGE_EPSILON_SVR, HINGE_ONE_CLASS };
     struct set s = grouped(4, 8);
@@ -212,7 +208,7 @@ static double nearby_share(const hinge_model *model, const struct set *s, hinge_
 }
 
 /* Decision values of a large batch are the sums over all SVs, and those of its examples in small batches. */
-static void test_predictions(void **state)
+TEST(test_predictions)
 {
     struct set s = grouped(5, 8), asked = grouped(6, 8);
     for (size_t i = 0; i < N; i++) /* three classes, one of them rare */
@@ -256,16 +252,4 @@ static void test_predictions(void **state)
             }
             free(all), free(few), free(labels[0]), free(labels[1]);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_far_pairs_are_far),
-        cmocka_unit_test(test_no_cells_where_they_do_not_pay),
-        cmocka_unit_test(test_rows_without_far_values),
-        cmocka_unit_test(test_trainings),
-        cmocka_unit_test(test_predictions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,11 +5,6 @@
 #include <hinge/scaling.h>
 #include <hinge/theory.h>
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { N = 150, D = 6, LD = N + 3 };
 
 static double by_rows[N * D], by_columns[D * LD], signs[N], targets[N];
@@ -80,7 +75,7 @@ static void same_training(const hinge_matrix *rows, const hinge_matrix *columns,
     hinge_model_free(b);
 }
 
-static void trainings(void **state)
+TEST(trainings)
 {
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, 1), hinge_kernel_rbf(0.2),
                                      hinge_kernel_sigmoid(0.05, 0) };
@@ -109,7 +104,7 @@ static void trainings(void **state)
             }
 }
 
-static void precomputed(void **state)
+TEST(precomputed)
 {
     struct set set = set_two_class(9, 40, 3, 1);
     hinge_kernel rbf = hinge_kernel_rbf(0.4);
@@ -140,7 +135,7 @@ static void precomputed(void **state)
     hinge_model_free(b);
 }
 
-static void theory(void **state)
+TEST(theory)
 {
     for (int type = HINGE_F32; type <= HINGE_F64; type++) {
         hinge_matrix rows, columns;
@@ -180,21 +175,19 @@ static void theory(void **state)
     }
 }
 
-static void files_and_refusals(void **state)
+TEST(files_and_refusals)
 {
     hinge_matrix rows, columns;
     hinge_data data;
     hinge_error err;
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     hinge_model *model;
-    char path[PATH_ROOM];
-    temporary_file(path);
+    const char *path = path_of("data");
     fill(HINGE_F64, true, &rows, &columns);
     assert_int_equal(hinge_data_write(path, &columns, signs, &err), HINGE_OK);
     assert_int_equal(hinge_data_read(path, NULL, &data, &err), HINGE_OK);
     assert_memory_equal(data.x.data, by_rows, sizeof by_rows);
     hinge_data_free(&data);
-    remove(path);
     columns.stride = N - 1;
     assert_int_equal(hinge_train(&model, &columns, signs, &params, NULL, &err), HINGE_EINVAL);
     assert_non_null(strstr(err.text, "less than rows"));
@@ -206,15 +199,4 @@ static void files_and_refusals(void **state)
     by_columns[2 * LD + 7] = INFINITY;
     assert_int_equal(hinge_train(&model, &columns, signs, &params, NULL, &err), HINGE_EINVAL);
     assert_non_null(strstr(err.text, "row 7, column 2"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trainings),
-        cmocka_unit_test(precomputed),
-        cmocka_unit_test(theory),
-        cmocka_unit_test(files_and_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
  * refusals, model files (of LIBSVM's svm-train too, where it is installed), prediction from the public fields.
  */
 #include "test/folder.h"
+#include "test/golden.h"
+#include "test/tests.h"
 
 #include <hinge/compat/svm.h>
 #include <hinge/hinge.h>
@@ -10,18 +12,8 @@
 
 #include <limits.h>
 #include <locale.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 /* ---- what the tests share -------------------------------------------------------------------------------- */
 
@@ -50,14 +42,42 @@ static void near(double a, double b, double tolerance, const char *what)
         fail_msg("%s: %.12g, but %.12g expected, within %g", what, a, b, tolerance);
 }
 
-static void *kept[400]; /* until tear_down */
+static void *kept[400]; /* until the end of the test */
 static size_t n_kept;
+static struct svm_model *models[80];
+static size_t n_models;
 
 static void *keep(size_t size)
 {
     assert_true(n_kept < sizeof kept / sizeof *kept);
     return kept[n_kept++] = malloc(size);
 }
+
+static struct svm_model *kept_model(struct svm_model *model)
+{
+    assert_non_null(model);
+    assert_true(n_models < sizeof models / sizeof *models);
+    return models[n_models++] = model;
+}
+
+static int set_up(void **state)
+{
+    printed[0] = 0;
+    svm_set_print_string_function(keep_text);
+    return 0;
+}
+
+static int give_back(void **state)
+{
+    while (n_kept > 0)
+        free(kept[--n_kept]);
+    while (n_models > 0)
+        svm_free_and_destroy_model(&models[--n_models]);
+    return remove_folder();
+}
+
+#undef TEST
+#define TEST(name) TEST_WITH(name, set_up, give_back)
 
 /* A problem and what it points into, which is kept. */
 struct set {
@@ -87,7 +107,7 @@ static struct set set_of(const double *x, const double *y, size_t n, size_t d, b
 
 /* n rows from a file of LIBSVM's, of another one behind it where named; features scaled to [0, 1] on
  * request. */
-static struct set set_read(const char *folder, const char *first, const char *second, size_t n, bool scale)
+static struct set set_read(const char *where, const char *first, const char *second, size_t n, bool scale)
 {
     const char *name[] = { first, second };
     double *x = NULL, *y = NULL;
@@ -96,7 +116,7 @@ static struct set set_read(const char *folder, const char *first, const char *se
         char path[1024];
         hinge_error err;
         hinge_data data;
-        snprintf(path, sizeof path, "%s/%s", folder, name[k]);
+        snprintf(path, sizeof path, "%s/%s", where, name[k]);
         if (hinge_data_read(path, NULL, &data, &err) != HINGE_OK)
             fail_msg("%s", err.text);
         d = data.x.cols;
@@ -124,17 +144,12 @@ static struct set set_read(const char *folder, const char *first, const char *se
     return s;
 }
 
-static const char *source_folder(char *room, size_t size)
-{
-    const char *source = getenv("HINGE_SOURCE");
-    snprintf(room, size, "%s/data", source != NULL ? source : ".");
-    return room;
-}
-
 static struct set shipped(const char *file, size_t n, bool scale)
 {
-    char folder[512];
-    return set_read(source_folder(folder, sizeof folder), file, NULL, n, scale);
+    char data[512];
+    const char *source = getenv("HINGE_SOURCE");
+    snprintf(data, sizeof data, "%s/data", source != NULL ? source : ".");
+    return set_read(data, file, NULL, n, scale);
 }
 
 static struct svm_parameter parameters(int svm_type, int kernel_type, double gamma)
@@ -151,7 +166,13 @@ static struct svm_model *fit(const struct set *s, const struct svm_parameter *p)
     struct svm_model *m = svm_train(&s->prob, p);
     if (m == NULL)
         fail_msg("not trained: %s", printed);
-    return m;
+    return kept_model(m);
+}
+
+static struct svm_model *saved_and_loaded(const struct svm_model *m)
+{
+    assert_int_equal(svm_save_model(path_of("model"), m), 0);
+    return kept_model(svm_load_model(path_of("model")));
 }
 
 static size_t pairs_of(const struct svm_model *m)
@@ -174,77 +195,42 @@ static double decision_difference(const struct svm_model *a, const struct svm_mo
 
 /* ---- golden values --------------------------------------------------------------------------------------- */
 
-struct golden {
-    double objective, rho, C; /* C: 1 / r as nu-SVC prints it; else 0 */
-};
-
-/* heart_scale, 270 x 13, LIBSVM 3.37 at eps 1e-8 */
-static const struct golden golden[5][4] = {
-    { { -92.473359, -1.049098, 0 },
-      { -131.800253, -0.165708, 0 },
-      { -100.877292, 0.424508, 0 },
-      { -110.099366, 0, 0 } },
-    { { 0.562974, -0.217044, 0.033185 },
-      { 60.092733, -0.247356, 2.249991 },
-      { 9.563630, 0.226564, 0.465965 },
-      { 7.222225, 0, 0.461185 } },
-    { { 8750.837409, 201.259657, 0 },
-      { 88.127791, 1.916666, 0 },
-      { 3366.935440, 54.425724, 0 },
-      { 640.971293, 0, 0 } },
-    { { -109.344322, -0.132953, 0 },
-      { -117.306800, -0.116191, 0 },
-      { -95.509975, 0.225342, 0 },
-      { -135.930195, 0, 0 } },
-    { { -112.762014, -0.298399, 0 },
-      { -123.129739, -0.109936, 0 },
-      { -107.405051, 0.332139, 0 },
-      { -121.377676, 0, 0 } },
-};
-
-static void heart_gives_the_golden_values(void **state)
+TEST(heart_gives_the_golden_values)
 {
-    const char *folder = getenv("HINGE_DATA");
-    if (folder == NULL) {
-        print_message("no HINGE_DATA\n");
-        skip();
-    }
-    struct set s = set_read(folder, "heart_scale.train.xz", "heart_scale.test.xz", 0, false);
+    const char *data = getenv("HINGE_DATA");
+    if (data == NULL)
+        skip_because("no HINGE_DATA");
+    struct set s = set_read(data, "heart_scale.train.xz", "heart_scale.test.xz", 0, false);
     assert_int_equal(s.prob.l, 270);
-    for (int task = C_SVC; task <= NU_SVR; task++)
-        for (int kernel = LINEAR; kernel <= SIGMOID; kernel++) {
-            struct svm_parameter p = parameters(task, kernel, 1.0 / 13);
-            struct golden g = golden[task][kernel];
-            char what[64];
-            p.eps = 1e-6;
-            struct svm_model *m = fit(&s, &p);
-            double objective = printed_number("obj = "), scale = 1;
-            if (task == NU_SVC) /* objective r^2 */
-                scale = g.C * g.C / (printed_number("C = ") * printed_number("C = "));
-            snprintf(what, sizeof what, "task %d kernel %d", task, kernel);
-            /* %f prints six decimals of objective and C */
-            near(objective * scale, g.objective,
-                 fabs(g.objective) * (kernel == SIGMOID ? 0.05 : 1e-5) +
-                     (task == NU_SVC ? fabs(objective) * 4e-5 : 1e-6),
-                 what);
-            if (kernel != SIGMOID)
-                near(m->rho[0], g.rho, 1e-4 * (1 + fabs(g.rho)), what);
-            near(printed_number("rho = "), m->rho[0], 1e-6, what);
-            assert_int_equal((int)printed_number("\nnSV = "), m->l);
-            svm_free_and_destroy_model(&m);
-            assert_null(m);
-        }
+    for (size_t k = 0; k < sizeof goldens / sizeof *goldens; k++) {
+        const struct golden *g = &goldens[k];
+        struct svm_parameter p = parameters(g->task, g->kernel, 1.0 / 13);
+        char what[64];
+        p.eps = 1e-6;
+        struct svm_model *m = fit(&s, &p);
+        double objective = printed_number("obj = "), scale = 1;
+        if (g->task == NU_SVC) /* objective r^2 */
+            scale = g->C * g->C / (printed_number("C = ") * printed_number("C = "));
+        snprintf(what, sizeof what, "task %d kernel %d", g->task, g->kernel);
+        /* %f prints six decimals of objective and C */
+        near(objective * scale, g->objective,
+             fabs(g->objective) * (g->kernel == SIGMOID ? 0.05 : 1e-5) +
+                 (g->task == NU_SVC ? fabs(objective) * 4e-5 : 1e-6),
+             what);
+        if (g->kernel != SIGMOID)
+            near(m->rho[0], g->rho, 1e-4 * (1 + fabs(g->rho)), what);
+        near(printed_number("rho = "), m->rho[0], 1e-6, what);
+        assert_int_equal((int)printed_number("\nnSV = "), m->l);
+    }
 }
 
 /* ---- structs --------------------------------------------------------------------------------------------- */
 
 /* As a compiler for LP64 lays LIBSVM 3.37's struct out. */
-static void layout_is_that_of_337(void **state)
+TEST(layout_is_that_of_337)
 {
-    if (sizeof(void *) != 8) {
-        print_message("pointers are not of 64 bits\n");
-        skip();
-    }
+    if (sizeof(void *) != 8)
+        skip_because("pointers are not of 64 bits");
     assert_int_equal(sizeof(struct svm_node), 16);
     assert_int_equal(sizeof(struct svm_problem), 24);
     assert_int_equal(sizeof(struct svm_parameter), 104);
@@ -307,8 +293,8 @@ static void check_decisions(const struct svm_model *m, const struct set *s)
     size_t n = (size_t)s->prob.l, pairs = pairs_of(m);
     double *decisions = malloc(n * pairs * sizeof *decisions), *labels = malloc(n * sizeof *labels), mine[64];
     hinge_matrix x = hinge_matrix_f64(s->x, n, s->d);
-    assert_int_equal(svm_save_model("fields.model", m), 0);
-    if (hinge_model_load(&h, "fields.model", NULL, &err) != HINGE_OK || hinge_model_widen(h, s->d, &err) != HINGE_OK ||
+    assert_int_equal(svm_save_model(path_of("model"), m), 0);
+    if (hinge_model_load(&h, path_of("model"), NULL, &err) != HINGE_OK || hinge_model_widen(h, s->d, &err) != HINGE_OK ||
         hinge_predict(h, &x, &options, labels, decisions, &err) != HINGE_OK)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < n; i++) {
@@ -324,7 +310,7 @@ static void check_decisions(const struct svm_model *m, const struct set *s)
     free(labels);
 }
 
-static void fields_are_libsvms(void **state)
+TEST(fields_are_libsvms)
 {
     struct set two = shipped("breast_cancer.train.xz", 200, true), ten = shipped("digits.train.xz", 300, true);
     for (int task = C_SVC; task <= NU_SVR; task++)
@@ -334,7 +320,6 @@ static void fields_are_libsvms(void **state)
             struct svm_model *m = fit(&two, &p);
             check_fields(m, &two, &p);
             check_decisions(m, &two);
-            svm_free_and_destroy_model(&m);
             if (task > NU_SVC)
                 continue;
             m = fit(&ten, &p);
@@ -342,16 +327,15 @@ static void fields_are_libsvms(void **state)
             assert_int_equal((int)printed_number("Total nSV = "), m->l);
             check_fields(m, &ten, &p);
             check_decisions(m, &ten);
-            svm_free_and_destroy_model(&m);
         }
 }
 
 /* What a wrapper does: it copies the fields into memory of its own and frees the model. */
-static void copied_models_predict(void **state)
+TEST(copied_models_predict)
 {
     struct set s = shipped("breast_cancer.train.xz", 150, true);
     struct svm_parameter p = parameters(C_SVC, RBF, 0.5);
-    struct svm_model *m = fit(&s, &p), copy = *m;
+    struct svm_model *m = svm_train(&s.prob, &p), copy = *m;
     double *coef = malloc((size_t)m->l * sizeof *coef), rho = m->rho[0], before[150], after;
     int label[2], n_sv[2];
     struct svm_node **rows = malloc((size_t)m->l * sizeof *rows);
@@ -362,6 +346,7 @@ static void copied_models_predict(void **state)
     for (int i = 0; i < s.prob.l; i++)
         svm_predict_values(m, s.prob.x[i], &before[i]);
     svm_free_and_destroy_model(&m);
+    assert_null(m);
     copy.sv_coef = &coef;
     copy.SV = rows;
     copy.rho = &rho;
@@ -372,12 +357,12 @@ static void copied_models_predict(void **state)
         svm_predict_values(&copy, s.prob.x[i], &after);
         assert_true(after == before[i]);
     }
-    assert_int_equal(svm_save_model("copy.model", &copy), 0);
+    assert_int_equal(svm_save_model(path_of("model"), &copy), 0);
     free(coef);
     free(rows);
 }
 
-static void null_does_no_harm(void **state)
+TEST(null_does_no_harm)
 {
     struct svm_model *none = NULL;
     struct svm_parameter p = parameters(C_SVC, RBF, 1);
@@ -416,7 +401,7 @@ static void refuse(const struct svm_problem *prob, const struct svm_parameter *p
         fail_msg("'%s' instead of '%s'", fault != NULL ? fault : "NULL", message);
 }
 
-static void messages_are_libsvms(void **state)
+TEST(messages_are_libsvms)
 {
     double x[] = { 1, 2, 3, 4, 5 }, y[] = { 1, 1, 1, 1, 2 };
     struct set s = set_of(x, y, 5, 1, false);
@@ -478,7 +463,7 @@ static void refuse_to_train(const struct set *s, const struct svm_parameter *p, 
     assert_true(isnan(target[0]));
 }
 
-static void what_hinge_cannot_train_is_told(void **state)
+TEST(what_hinge_cannot_train_is_told)
 {
     double x[] = { 1, 2, 3, 4 }, y[] = { 1, 1, 2, 2 }, weight[] = { -1 };
     int weight_label[] = { 2 };
@@ -509,7 +494,7 @@ static void what_hinge_cannot_train_is_told(void **state)
 }
 
 /* Algorithm::SVM and others check before they have examples, whose arrays are there or not. */
-static void checked_before_examples(void **state)
+TEST(checked_before_examples)
 {
     double y[3] = { 7e-310, NAN, 1 };
     struct svm_node *x[3] = { NULL, NULL, NULL };
@@ -522,7 +507,7 @@ static void checked_before_examples(void **state)
 }
 
 /* A class of weight 0 has no coefficients: what is predicted is the other one. */
-static void a_class_of_weight_0(void **state)
+TEST(a_class_of_weight_0)
 {
     double x[] = { 1, 2, 3, 4, 5, 6 }, y[] = { 1, 2, 1, 2, 2, 1 }, weight[] = { 0 };
     int weight_label[] = { 1 };
@@ -532,54 +517,46 @@ static void a_class_of_weight_0(void **state)
     p.weight_label = weight_label;
     p.weight = weight;
     assert_null(svm_check_parameter(&s.prob, &p));
-    struct svm_model *m = svm_train(&s.prob, &p);
-    assert_non_null(m);
+    struct svm_model *m = kept_model(svm_train(&s.prob, &p));
     for (int i = 0; i < 6; i++)
         assert_true(svm_predict(m, s.prob.x[i]) == 2);
-    svm_free_and_destroy_model(&m);
 }
 
 /* C = infinity: the hard margin of 1 and 3 is at 2, with alpha = 1/2 each; the hard tube holds every target. */
-static void c_may_be_infinite(void **state)
+TEST(c_may_be_infinite)
 {
     double x[] = { 0, 1, 3, 4 }, y[] = { 1, 1, -1, -1 }, targets[] = { 0, 1, 4, 3 }, value;
     struct set s = set_of(x, y, 4, 1, false), t = set_of(x, targets, 4, 1, false);
     struct svm_parameter p = parameters(C_SVC, LINEAR, 1);
     p.C = INFINITY;
     assert_null(svm_check_parameter(&s.prob, &p));
-    struct svm_model *m = svm_train(&s.prob, &p);
-    assert_non_null(m);
+    struct svm_model *m = kept_model(svm_train(&s.prob, &p));
     svm_predict_values(m, s.prob.x[0], &value);
     assert_true(fabs(value - 2) < 1e-3);
     assert_int_equal(m->l, 2);
     assert_true(fabs(m->sv_coef[0][0] - 0.5) < 1e-3);
-    svm_free_and_destroy_model(&m);
     p = parameters(EPSILON_SVR, RBF, 1);
     p.C = INFINITY;
     p.p = 0.1;
-    m = svm_train(&t.prob, &p);
-    assert_non_null(m);
+    m = kept_model(svm_train(&t.prob, &p));
     for (int i = 0; i < 4; i++)
         assert_true(fabs(svm_predict(m, t.prob.x[i]) - targets[i]) <= 0.1 + 2 * p.eps);
-    svm_free_and_destroy_model(&m);
 }
 
 /* One class with probability is a probability model, which is sure of it, also read from a file. */
-static void one_class_is_probable(void **state)
+TEST(one_class_is_probable)
 {
     double x[] = { 1, 2, 3 }, y[] = { 7, 7, 7 }, estimate[2] = { 0, 0 };
     struct set s = set_of(x, y, 3, 1, false);
     struct svm_parameter p = parameters(C_SVC, RBF, 1);
     p.probability = 1;
-    struct svm_model *m = svm_train(&s.prob, &p);
-    assert_non_null(m);
+    struct svm_model *m = kept_model(svm_train(&s.prob, &p));
     assert_int_equal(svm_check_probability_model(m), 1);
     assert_true(svm_predict_probability(m, s.prob.x[0], estimate) == 7 && estimate[0] == 1);
-    svm_free_and_destroy_model(&m);
 }
 
 /* After a training, a child trains too, and comes to the same. */
-static void trains_in_a_child(void **state)
+TEST(trains_in_a_child)
 {
     double x[600], y[300];
     for (int i = 0; i < 300; i++) {
@@ -604,56 +581,48 @@ static void trains_in_a_child(void **state)
         int status = -1;
         assert_true(waitpid(child, &status, 0) == child);
         assert_int_equal(status, 0);
-        svm_free_and_destroy_model(&m);
     }
     svm_set_num_threads(0);
 }
 
 /* nu-SVR without support vectors has a tube all the same. */
-static void tube_of_an_empty_model(void **state)
+TEST(tube_of_an_empty_model)
 {
     double x[] = { 1, 2, 3 }, y[] = { 5, 5, 5 };
     struct set s = set_of(x, y, 3, 1, false);
     struct svm_parameter p = parameters(NU_SVR, RBF, 1);
     printed[0] = 0;
-    struct svm_model *m = svm_train(&s.prob, &p);
-    assert_non_null(m);
+    kept_model(svm_train(&s.prob, &p));
     assert_non_null(strstr(printed, "epsilon = "));
     assert_null(strstr(printed, "inf"));
     assert_null(strstr(printed, "nan"));
-    svm_free_and_destroy_model(&m);
 }
 
 /* A file that holds the text gives the value for x = (2). */
 static void predicts(const char *text, double value)
 {
-    char path[PATH_ROOM];
-    temporary_file(path);
-    write_file(path, text, strlen(text));
-    struct svm_model *m = svm_load_model(path);
-    remove(path);
-    assert_non_null(m);
+    write_file(path_of("model"), text, strlen(text));
+    struct svm_model *m = kept_model(svm_load_model(path_of("model")));
     struct svm_node x[] = { { 1, 2 }, { -1, 0 } };
     assert_true(svm_predict(m, x) == value);
-    svm_free_and_destroy_model(&m);
 }
 
 /* A model that names a label twice is read as LIBSVM reads it. */
-static void a_label_twice(void **state)
+TEST(a_label_twice)
 {
     predicts("svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 3 3\nnr_sv 1 1\nSV\n"
              "1 1:1 \n-1 1:-1 \n", 3);
 }
 
 /* Of the line "SV" the first word is read: hinge tells behind it what LIBSVM can do without. */
-static void words_behind_sv(void **state)
+TEST(words_behind_sv)
 {
     predicts("svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho -1\nSV hinge_tau 0.9\n3 1:1 \n", 7);
     predicts("svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho -1\nSV hinge_features 5\n", 1);
 }
 
 /* One value a row, each in a column of its own: as dense rows more than the machine's memory. */
-static void too_large_is_told(void **state)
+TEST(too_large_is_told)
 {
     size_t n = (size_t)sqrt((double)hinge_machine_info().total_memory / 8);
     struct set s = { { (int)n, malloc(n * sizeof(double)), malloc(n * sizeof(struct svm_node *)) },
@@ -668,7 +637,7 @@ static void too_large_is_told(void **state)
     refuse_to_train(&s, &p, "do not fit the memory");
 }
 
-static void labels_are_ints(void **state)
+TEST(labels_are_ints)
 {
     double x[] = { 1, 2, 3, 4 }, y[] = { 1.2, 1.7, 2.5, 2.9 };
     struct set s = set_of(x, y, 4, 1, false);
@@ -677,23 +646,18 @@ static void labels_are_ints(void **state)
     assert_int_equal(m->nr_class, 2);
     assert_int_equal(m->label[0], 1);
     assert_int_equal(m->label[1], 2);
-    svm_free_and_destroy_model(&m);
     s.prob.y[2] = s.prob.y[3] = 1;
     m = fit(&s, &p);
     assert_int_equal(m->nr_class, 1);
     assert_int_equal(m->l, 0);
     assert_true(svm_predict(m, s.prob.x[0]) == 1);
-    assert_int_equal(svm_save_model("one.model", m), 0);
-    svm_free_and_destroy_model(&m);
-    m = svm_load_model("one.model");
-    assert_non_null(m);
+    m = saved_and_loaded(m);
     assert_true(svm_predict(m, s.prob.x[0]) == 1);
-    svm_free_and_destroy_model(&m);
 }
 
 /* ---- shapes of data -------------------------------------------------------------------------------------- */
 
-static void columns_of_zeros_are_dropped(void **state)
+TEST(columns_of_zeros_are_dropped)
 {
     struct set s = shipped("breast_cancer.train.xz", 100, true);
     struct set wide = set_of(s.x, s.prob.y, 100, s.d, true);
@@ -704,11 +668,9 @@ static void columns_of_zeros_are_dropped(void **state)
     struct svm_model *a = fit(&s, &p), *b = fit(&wide, &p);
     assert_int_equal(a->l, b->l);
     assert_memory_equal(a->sv_coef[0], b->sv_coef[0], (size_t)a->l * sizeof(double));
-    svm_free_and_destroy_model(&a);
-    svm_free_and_destroy_model(&b);
 }
 
-static void rows_of_zeros_are_fine(void **state)
+TEST(rows_of_zeros_are_fine)
 {
     double x[] = { 0, 0, 0, 0 }, y[] = { 1, -1, 1, -1 };
     struct set s = set_of(x, y, 4, 1, false);
@@ -716,12 +678,11 @@ static void rows_of_zeros_are_fine(void **state)
         struct svm_parameter p = parameters(task, RBF, 1);
         struct svm_model *m = fit(&s, &p);
         assert_true(isfinite(svm_predict(m, s.prob.x[0])));
-        svm_free_and_destroy_model(&m);
     }
 }
 
 /* Linear kernel, its values given: all rows, then every other row under its own serial number, last first. */
-static void precomputed_is_linear(void **state)
+TEST(precomputed_is_linear)
 {
     struct set s = shipped("breast_cancer.train.xz", 60, true);
     double gram[60 * 62];
@@ -753,13 +714,7 @@ static void precomputed_is_linear(void **state)
             svm_predict_values(b, k.prob.x[i], &of_b);
             near(of_b, of_a, 1e-4, "decision by kernel values");
         }
-        assert_int_equal(svm_save_model("pre.model", b), 0);
-        struct svm_model *c = svm_load_model("pre.model");
-        assert_non_null(c);
-        assert_true(decision_difference(b, c, &k) == 0);
-        svm_free_and_destroy_model(&a);
-        svm_free_and_destroy_model(&b);
-        svm_free_and_destroy_model(&c);
+        assert_true(decision_difference(b, saved_and_loaded(b), &k) == 0);
     }
     k.prob.x[0][31].index = -1; /* too few values for the serial numbers */
     struct svm_parameter p = parameters(C_SVC, PRECOMPUTED, 0);
@@ -768,7 +723,7 @@ static void precomputed_is_linear(void **state)
 
 /* ---- probability, cross-validation ----------------------------------------------------------------------- */
 
-static void probabilities_add_up(void **state)
+TEST(probabilities_add_up)
 {
     struct set two = shipped("breast_cancer.train.xz", 200, true), ten = shipped("digits.train.xz", 300, true);
     struct svm_parameter p = parameters(C_SVC, RBF, 0.5);
@@ -792,11 +747,10 @@ static void probabilities_add_up(void **state)
             right += label == s->prob.y[i];
         }
         assert_true(right > 0.9 * s->prob.l);
-        svm_free_and_destroy_model(&m);
     }
 }
 
-static void regression_and_one_class_calibrate(void **state)
+TEST(regression_and_one_class_calibrate)
 {
     struct set s = shipped("breast_cancer.train.xz", 200, true);
     struct svm_parameter p = parameters(EPSILON_SVR, RBF, 0.5);
@@ -807,25 +761,20 @@ static void regression_and_one_class_calibrate(void **state)
     assert_null(m->probB);
     assert_true(svm_get_svr_probability(m) > 0 && svm_get_svr_probability(m) < 1);
     assert_true(svm_predict_probability(m, s.prob.x[0], estimates) == svm_predict(m, s.prob.x[0]));
-    svm_free_and_destroy_model(&m);
     p.svm_type = ONE_CLASS;
     m = fit(&s, &p);
     assert_non_null(m->prob_density_marks);
     for (int i = 1; i < 10; i++)
         assert_true(m->prob_density_marks[i] >= m->prob_density_marks[i - 1]);
-    assert_int_equal(svm_save_model("marks.model", m), 0);
-    struct svm_model *again = svm_load_model("marks.model");
-    assert_non_null(again);
+    struct svm_model *again = saved_and_loaded(m);
     assert_memory_equal(again->prob_density_marks, m->prob_density_marks, 10 * sizeof(double));
     for (int i = 0; i < s.prob.l; i++) {
         assert_true(svm_predict_probability(m, s.prob.x[i], estimates) == svm_predict(m, s.prob.x[i]));
         near(estimates[0] + estimates[1], 1, 1e-15, "sum");
     }
-    svm_free_and_destroy_model(&m);
-    svm_free_and_destroy_model(&again);
 }
 
-static void cross_validation_predicts(void **state)
+TEST(cross_validation_predicts)
 {
     struct set s = shipped("breast_cancer.train.xz", 200, true);
     double first[200], second[200];
@@ -849,7 +798,7 @@ static void cross_validation_predicts(void **state)
     }
 }
 
-static void threads_do_not_change_the_model(void **state)
+TEST(threads_do_not_change_the_model)
 {
     struct set s = shipped("digits.train.xz", 300, true);
     struct svm_parameter p = parameters(C_SVC, RBF, 0.05);
@@ -862,13 +811,11 @@ static void threads_do_not_change_the_model(void **state)
     svm_set_num_threads(0);
     assert_true(svm_get_max_threads() >= 1);
     assert_true(decision_difference(one, two, &s) == 0);
-    svm_free_and_destroy_model(&one);
-    svm_free_and_destroy_model(&two);
 }
 
 /* ---- files ----------------------------------------------------------------------------------------------- */
 
-static void files_are_lossless(void **state)
+TEST(files_are_lossless)
 {
     struct set two = shipped("breast_cancer.train.xz", 150, true), ten = shipped("digits.train.xz", 300, true);
     for (int task = C_SVC; task <= NU_SVR; task++) {
@@ -879,60 +826,52 @@ static void files_are_lossless(void **state)
         p.nu = 0.1;
         struct svm_model *m = fit(s, &p);
         bool german = setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL; /* decimal comma, where it is installed */
-        assert_int_equal(svm_save_model("round.model", m), 0);
-        struct svm_model *again = svm_load_model("round.model");
+        struct svm_model *again = saved_and_loaded(m);
         if (german)
             setlocale(LC_NUMERIC, "C");
-        assert_non_null(again);
         assert_int_equal(again->free_sv, 1);
         assert_null(again->sv_indices);
         assert_int_equal(again->l, m->l);
         assert_true(again->param.gamma == m->param.gamma);
         assert_int_equal(svm_check_probability_model(again), svm_check_probability_model(m));
         assert_true(decision_difference(m, again, s) == 0);
-        svm_free_and_destroy_model(&m);
-        svm_free_and_destroy_model(&again);
     }
 }
 
-static void refuse_file(const char *text)
-{
-    write_file("bad.model", text, strlen(text));
-    if (svm_load_model("bad.model") != NULL)
-        fail_msg("taken for a model: %s", text);
-}
-
-static void broken_files_are_refused(void **state)
+TEST(broken_files_are_refused)
 {
 #define HEAD "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\n"
-    const char good[] = HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2 3:4 \n";
-    write_file("good.model", good, sizeof good - 1);
-    struct svm_model *m = svm_load_model("good.model");
-    assert_non_null(m);
-    svm_free_and_destroy_model(&m);
-    refuse_file("");
-    refuse_file("no model at all\n");
-    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1000000 0\nSV\n1 1:2\n");
-    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv -1 2\nSV\n1 1:2\n");
-    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nSV\n1 1:2\n");
-    refuse_file(HEAD "label 1 -1\nnr_sv 1 0\nSV\n1 1:2\n");
-    refuse_file(HEAD "rho 0.5\nnr_sv 1 0\nSV\n1 1:2\n");
-    refuse_file(HEAD "rho 0.5 7\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n");
-    refuse_file(HEAD "rho 0.5\nrho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n");
-    refuse_file(HEAD "rho x\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n");
-    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n");
-    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:\n");
-    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1\n");
-    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 -1:2\n");
-    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n1 1:2\n");
-    refuse_file("rho 0.5\n" HEAD "label 1 -1\nnr_sv 1 0\nSV\n1 1:2\n");
-    refuse_file("svm_type c_svc\nkernel_type linear\nnr_class 2147483647\ntotal_sv 0\nrho 1\nSV\n");
-    refuse_file("svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2147483647\nrho 1\nSV\n");
-    refuse_file(
-        "svm_type c_svc\nkernel_type nonsense\nnr_class 2\ntotal_sv 0\nrho 1\nlabel 1 2\nnr_sv 0 0\nSV\n");
-    refuse_file("svm_type c_svc\nkernel_type precomputed\nnr_class 2\ntotal_sv 1\nrho 1\nlabel 1 2\nnr_sv 1 "
-                "0\nSV\n1 \n");
+    static const char *const files[] = {
+        HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2 3:4 \n", /* the only good one */
+        "",
+        "no model at all\n",
+        HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1000000 0\nSV\n1 1:2\n",
+        HEAD "rho 0.5\nlabel 1 -1\nnr_sv -1 2\nSV\n1 1:2\n",
+        HEAD "rho 0.5\nlabel 1 -1\nSV\n1 1:2\n",
+        HEAD "label 1 -1\nnr_sv 1 0\nSV\n1 1:2\n",
+        HEAD "rho 0.5\nnr_sv 1 0\nSV\n1 1:2\n",
+        HEAD "rho 0.5 7\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n",
+        HEAD "rho 0.5\nrho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n",
+        HEAD "rho x\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n",
+        HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n",
+        HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:\n",
+        HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1\n",
+        HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 -1:2\n",
+        HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n1 1:2\n",
+        "rho 0.5\n" HEAD "label 1 -1\nnr_sv 1 0\nSV\n1 1:2\n",
+        "svm_type c_svc\nkernel_type linear\nnr_class 2147483647\ntotal_sv 0\nrho 1\nSV\n",
+        "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2147483647\nrho 1\nSV\n",
+        "svm_type c_svc\nkernel_type nonsense\nnr_class 2\ntotal_sv 0\nrho 1\nlabel 1 2\nnr_sv 0 0\nSV\n",
+        "svm_type c_svc\nkernel_type precomputed\nnr_class 2\ntotal_sv 1\nrho 1\nlabel 1 2\nnr_sv 1 0\nSV\n1 \n",
+    };
 #undef HEAD
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        write_file(path_of("model"), files[k], strlen(files[k]));
+        struct svm_model *m = svm_load_model(path_of("model"));
+        if ((m != NULL) != (k == 0))
+            fail_msg("%s: %s", k == 0 ? "refused" : "taken for a model", files[k]);
+        svm_free_and_destroy_model(&m);
+    }
 }
 
 static bool have_svm_train(void)
@@ -943,13 +882,13 @@ static bool have_svm_train(void)
 static void write_data(const struct set *s, const char *name)
 {
     hinge_matrix x = hinge_matrix_f64(s->x, (size_t)s->prob.l, s->d);
-    assert_int_equal(hinge_data_write(name, &x, s->prob.y, NULL), HINGE_OK);
+    assert_int_equal(hinge_data_write(path_of(name), &x, s->prob.y, NULL), HINGE_OK);
 }
 
 /* What svm-predict prints of a model is what svm_predict and svm_predict_probability return. */
 static void compare_outputs(const struct svm_model *m, const struct set *s, bool probability)
 {
-    FILE *f = fopen("real.out", "r");
+    FILE *f = fopen(path_of("out"), "r");
     char line[1024];
     double estimates[16];
     assert_non_null(f);
@@ -968,12 +907,10 @@ static void compare_outputs(const struct svm_model *m, const struct set *s, bool
     fclose(f);
 }
 
-static void models_of_svm_train_load(void **state)
+TEST(models_of_svm_train_load)
 {
-    if (!have_svm_train()) {
-        print_message("no svm-train\n");
-        skip();
-    }
+    if (!have_svm_train())
+        skip_because("no svm-train");
     struct set two = shipped("breast_cancer.train.xz", 150, true), ten = shipped("digits.train.xz", 300, true);
     write_data(&two, "two");
     write_data(&ten, "ten");
@@ -983,41 +920,18 @@ static void models_of_svm_train_load(void **state)
                 bool probability = task <= NU_SVC && (kernel == RBF || kernel == LINEAR);
                 const char *data = classes == 2 ? "two" : "ten";
                 const struct set *s = classes == 2 ? &two : &ten;
-                char command[256];
+                char command[800];
                 snprintf(command, sizeof command,
-                         "svm-train -q -s %d -t %d -g 0.1 -r 0.5 -n 0.1 -b %d %s real.model && "
-                         "svm-predict -b %d %s real.model real.out >/dev/null",
-                         task, kernel, probability, data, probability, data);
+                         "cd %s && svm-train -q -s %d -t %d -g 0.1 -r 0.5 -n 0.1 -b %d %s model && "
+                         "svm-predict -b %d %s model out >/dev/null",
+                         folder(), task, kernel, probability, data, probability, data);
                 assert_int_equal(system(command), 0);
-                struct svm_model *m = svm_load_model("real.model");
-                assert_non_null(m);
-                compare_outputs(m, s, probability);
-                svm_free_and_destroy_model(&m);
+                compare_outputs(kept_model(svm_load_model(path_of("model"))), s, probability);
             }
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------- */
-
-static int set_up(void **state)
-{
-    svm_set_print_string_function(keep_text);
-    return make_folder(state) != 0 || chdir(folder) != 0;
-}
-
-static int tear_down(void **state)
-{
-    static const char *const files[] = { "fields.model", "copy.model", "one.model",  "pre.model", "marks.model",
-                                         "round.model",  "bad.model",  "good.model", "real.model", "real.out",
-                                         "two",          "ten" };
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        unlink(files[i]);
-    while (n_kept > 0)
-        free(kept[--n_kept]);
-    return chdir("/") != 0 || remove_folder(state) != 0;
-}
-
 /* One feature is large, and all have it; what an example has besides must not drown in it. */
-static void one_large_feature(void **state)
+TEST(one_large_feature)
 {
     for (double large = 1e3; large < 1e13; large *= 100)
         for (int full = 0; full < 2; full++) {
@@ -1037,35 +951,4 @@ static void one_large_feature(void **state)
             svm_predict_values(&model, x, &f);
             assert_true(fabs(f - exp(-want)) <= 1e-12);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heart_gives_the_golden_values),
-        cmocka_unit_test(layout_is_that_of_337),
-        cmocka_unit_test(fields_are_libsvms),
-        cmocka_unit_test(copied_models_predict),
-        cmocka_unit_test(null_does_no_harm),
-        cmocka_unit_test(messages_are_libsvms),
-        cmocka_unit_test(checked_before_examples), cmocka_unit_test(a_class_of_weight_0),
-        cmocka_unit_test(c_may_be_infinite), cmocka_unit_test(one_class_is_probable),
-        cmocka_unit_test(trains_in_a_child), cmocka_unit_test(tube_of_an_empty_model),
-        cmocka_unit_test(a_label_twice), cmocka_unit_test(words_behind_sv),
-        cmocka_unit_test(what_hinge_cannot_train_is_told),
-        cmocka_unit_test(too_large_is_told),
-        cmocka_unit_test(labels_are_ints),
-        cmocka_unit_test(columns_of_zeros_are_dropped),
-        cmocka_unit_test(rows_of_zeros_are_fine),
-        cmocka_unit_test(precomputed_is_linear),
-        cmocka_unit_test(one_large_feature),
-        cmocka_unit_test(probabilities_add_up),
-        cmocka_unit_test(regression_and_one_class_calibrate),
-        cmocka_unit_test(cross_validation_predicts),
-        cmocka_unit_test(threads_do_not_change_the_model),
-        cmocka_unit_test(files_are_lossless),
-        cmocka_unit_test(broken_files_are_refused),
-        cmocka_unit_test(models_of_svm_train_load),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -6,10 +6,6 @@
 #include "kernels/gram.h"
 #include "test/support.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { N = 700, D = 37 };
 
 /* Features that are high, each with a share of its own; some hardly ever, some mostly, two never or always. */
@@ -42,7 +38,7 @@ static size_t differing(const double *a, const double *b, size_t d)
     return count;
 }
 
-static void test_counts_at_every_level(void **state)
+TEST(test_counts_at_every_level)
 {
     struct set s = two_valued(1, N, D, 0, 1);
     struct hg_points points = points_of(&s);
@@ -86,7 +82,7 @@ static bool is_two_valued(const struct set *s)
     return yes;
 }
 
-static void test_what_is_like_that(void **state)
+TEST(test_what_is_like_that)
 {
     static const double low[] = { 0, -1, 1, 0.1, -1e9, 0 }, high[] = { 1, 1, 0, 0.3, -1e9 + 1, 1e-7 };
     for (size_t k = 0; k < sizeof low / sizeof *low; k++) {
@@ -156,7 +152,7 @@ static void check_codes(const struct hg_maps *maps, uint64_t *seed, bool narrow)
     }
 }
 
-static void test_codes(void **state)
+TEST(test_codes)
 {
     (void)state;
     uint64_t seed = 11;
@@ -185,7 +181,7 @@ static void add_tile(void *arg, const struct hg_tile *tile)
 }
 
 /* Rows as a source gives them, kept, as sums, of a shuffled subset, columns again and again: those of the kernel. */
-static void test_rows(void **state)
+TEST(test_rows)
 {
     enum { ROWS = 300, M = 650 };
     struct set s = two_valued(4, N, D, -0.25, 0.5);
@@ -246,7 +242,7 @@ static void test_rows(void **state)
 }
 
 /* Fewer points than a tile has columns, none of whose rows is kept. */
-static void test_few_points(void **state)
+TEST(test_few_points)
 {
     static const size_t count[] = { 1, 2, 63, 64, 65, 127, 128, 129 };
     for (size_t k = 0; k < sizeof count / sizeof *count; k++) {
@@ -298,7 +294,7 @@ static double violation_of(const struct set *s, const hinge_params *p, const dou
     return high - low;
 }
 
-static void test_trainings(void **state)
+TEST(test_trainings)
 {
     struct set s = two_valued(5, 3 * N, D, 0, 1);
     for (int task = 0; task < 2; task++)
@@ -325,7 +321,7 @@ static void test_trainings(void **state)
             }
 }
 
-static void test_libsvm_agrees(void **state)
+TEST(test_libsvm_agrees)
 {
     struct set s = two_valued(6, 2 * N, D, -1, 1);
     for (size_t i = 0; i < s.n; i++) /* three classes */
@@ -347,15 +343,4 @@ static void test_libsvm_agrees(void **state)
         double *ours = fit_decisions(model, &s, HINGE_PRECISION_AUTO);
         assert_true(largest_difference(ours, theirs, s.n * problems) < 2e-3);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts_at_every_level), cmocka_unit_test(test_what_is_like_that),
-        cmocka_unit_test(test_rows),                  cmocka_unit_test(test_few_points),
-        cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_trainings),             cmocka_unit_test(test_libsvm_agrees),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,6 @@
 
 #include <hinge/qp.h>
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- plain loops ------------------------------------------------------------------------------------------------- */
 
 static double *zeros(size_t n)
@@ -133,7 +129,7 @@ static void built_backwards(size_t n, size_t m, size_t e, size_t rank, uint64_t 
         assert_near(got.u[k] * column[k], u[k] * column[k], 1e-6);
 }
 
-static void known_optimum(void **state)
+TEST(known_optimum)
 {
     for (uint64_t t = 0; t < 12; t++) {
         built_backwards(1 + 3 * t, 2 + 5 * t, t % 4 == 0 ? 0 : (1 + 3 * t) / 4, 1 + 3 * t, 70 + t, 1);
@@ -146,7 +142,7 @@ static void known_optimum(void **state)
 }
 
 /* min x + y, x + 2 y >= 2, x, y >= 0: (0, 1). The same twice over: equalities that depend on each other. */
-static void linear_program(void **state)
+TEST(linear_program)
 {
     double p[] = { 1, 1 }, a[] = { 1, 2, 1, 0, 0, 1 }, c[] = { 2, 0, 0 };
     hinge_qp qp = { .n = 2, .p = p, .n_inequalities = 3, .a = a, .c = c };
@@ -198,7 +194,7 @@ static void check_unbounded(const hinge_qp *qp, const struct answer *a, double t
         assert_near(product[k], 0, tolerance);
 }
 
-static void proofs(void **state)
+TEST(proofs)
 {
     double up[] = { 1, -1 }, c[] = { 1, 0 }, p = -1, one = 1;
     hinge_qp qp = { .n = 1, .q = &one, .n_inequalities = 2, .a = up, .c = c }; /* x >= 1 and -x >= 0 */
@@ -223,7 +219,7 @@ static void proofs(void **state)
 
 /* What contradicts itself does so however small Q is beside p, which asks for u = -p / Q: x >= 1 and -x >= 0, and x +
  * 2y >= 1, 2x + y >= 1, -x - y >= -1/2. With -1 for -1/2 the optimum is (1/3, 1/3). */
-static void small_objective(void **state)
+TEST(small_objective)
 {
     for (int k = 0; k <= 14; k++) {
         double small = pow(10, -k), one[] = { 1, -1 }, c[] = { 1, 0 }, p[] = { 1, 1.5 };
@@ -298,7 +294,7 @@ static hinge_params hard(hinge_kernel kernel)
     return p;
 }
 
-static void linear_three_ways(void **state)
+TEST(linear_three_ways)
 {
     hinge_kernel linear = hinge_kernel_linear();
     for (uint64_t t = 0; t < 10; t++) {
@@ -332,7 +328,7 @@ static void linear_three_ways(void **state)
     }
 }
 
-static void inseparable(void **state)
+TEST(inseparable)
 {
     hinge_kernel linear = hinge_kernel_linear();
     for (uint64_t t = 0; t < 6; t++) {
@@ -379,7 +375,7 @@ static struct set rings(void)
 }
 
 /* By the dual QP, and by hinge itself on a factor of full rank. */
-static void kernels(void **state)
+TEST(kernels)
 {
     const hinge_kernel kernel[] = { hinge_kernel_rbf(1), hinge_kernel_polynomial(2, 1, 1) };
     for (size_t t = 0; t < 4; t++) {
@@ -436,7 +432,7 @@ static hinge_qp_outcome proved(const hinge_qp *qp, const char *what, uint64_t se
     return outcome;
 }
 
-static void random_programs(void **state)
+TEST(random_programs)
 {
     size_t ends[HINGE_QP_LIMIT] = { 0 };
     for (uint64_t t = 0; t < 3000; t++) {
@@ -489,7 +485,7 @@ static void as_printed(const struct set *s, uint64_t seed)
     }
 }
 
-static void textbook_duals(void **state)
+TEST(textbook_duals)
 {
     struct set four = set_new(4, 2);
     const double x[] = { 3, 2, 1, 3, 2, 3, 3, 1 }, y[] = { 1, -1, -1, 1 };
@@ -509,7 +505,7 @@ static void textbook_duals(void **state)
 
 /* w of primal and dual, of 3 to 40 points, whole numbers or not: many are degenerate, with points on the margin whose
  * alpha are 0. */
-static void both_ways(void **state)
+TEST(both_ways)
 {
     hinge_kernel linear = hinge_kernel_linear();
     for (uint64_t t = 0; t < 300; t++) {
@@ -551,7 +547,7 @@ static void refused(const hinge_qp *qp, const char *words)
     assert_int_equal(r.iterations, 77);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     double q[] = { 1, 0, 0, 1 }, bad[] = { 1, 0, NAN, 1 }, skew[] = { 1, 0.5, 0, 1 }, saddle[] = { 1, 0, 0, -1 };
     double indefinite[] = { 1, 2, 2, 1 }, c = 0;
@@ -583,15 +579,4 @@ static void refusals(void **state)
     assert_true(x.r.residual > 1e-10 && isfinite(x.r.residual) && isfinite(x.r.primal));
     assert_string_equal(hinge_qp_outcome_text(HINGE_QP_UNBOUNDED), "unbounded");
     assert_string_equal(hinge_qp_outcome_text((hinge_qp_outcome)9), "unknown outcome");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_optimum), cmocka_unit_test(linear_program), cmocka_unit_test(proofs),
-        cmocka_unit_test(linear_three_ways), cmocka_unit_test(inseparable), cmocka_unit_test(kernels),
-        cmocka_unit_test(random_programs), cmocka_unit_test(textbook_duals), cmocka_unit_test(both_ways),
-        cmocka_unit_test(small_objective), cmocka_unit_test(refusals),
-    };
-    return cmocka_run_group_tests_name("general QPs", tests, NULL, NULL);
 }

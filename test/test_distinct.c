@@ -4,9 +4,6 @@
 #include "test/support.h"
 
 #include <hinge/theory.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { N = 240, D = 3, KINDS = 70 };
 
@@ -158,7 +155,7 @@ static void check_set(const struct set *set, const hinge_params *p)
     assert_close(c.dual, -r.objective, 1e-9);
 }
 
-static void test_each_task(void **state)
+TEST(test_each_task)
 {
     const hinge_kernel kernels[] = { hinge_kernel_rbf(0.5), { .type = HINGE_POLYNOMIAL, .gamma = 0.5, .degree = 2,
                                                               .coef0 = 1 } };
@@ -173,7 +170,7 @@ static void test_each_task(void **state)
 }
 
 /* The interior point solves the same problems. */
-static void test_interior_point(void **state)
+TEST(test_interior_point)
 {
     const hinge_task tasks[] = { HINGE_C_SVC, HINGE_EPSILON_SVR };
     for (size_t t = 0; t < 2; t++) {
@@ -187,7 +184,7 @@ static void test_interior_point(void **state)
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* A weight that is a whole number is so many rows: to the bit where no sum of boxes is rounded. */
-static void test_weights_are_repetition(void **state)
+TEST(test_weights_are_repetition)
 {
     const hinge_kernel kernel = { .type = HINGE_POLYNOMIAL, .gamma = 0.5, .degree = 2, .coef0 = 1 };
     for (size_t t = 0; t < N_TASKS; t++) {
@@ -220,7 +217,7 @@ static void test_weights_are_repetition(void **state)
 }
 
 /* Boxes of other sizes are filled in order as well: weights of examples and of classes. */
-static void test_boxes_of_other_sizes(void **state)
+TEST(test_boxes_of_other_sizes)
 {
     struct set set = data_for(HINGE_C_SVC, 11);
     hinge_params p = tight(HINGE_C_SVC, hinge_kernel_rbf(0.5));
@@ -249,7 +246,7 @@ static void test_boxes_of_other_sizes(void **state)
 
 /* ---- the rest of a training -------------------------------------------------------------------------------------- */
 
-static void test_several_classes(void **state)
+TEST(test_several_classes)
 {
     for (int how = HINGE_ONE_VS_ONE; how <= HINGE_ONE_VS_REST; how++) {
         struct set set = repeated(21, N, 4);
@@ -276,7 +273,7 @@ static void test_several_classes(void **state)
 
 /* What the solution gives to each of equal rows, given in equal parts, is a solution too: it is a start that needs no
  * steps to speak of. */
-static void test_warm_starts(void **state)
+TEST(test_warm_starts)
 {
     for (size_t t = 0; t < N_TASKS; t++) {
         struct set set = data_for(TASKS[t], 31);
@@ -315,7 +312,7 @@ static int look(void *arg, const hinge_progress *progress)
 }
 
 /* A run that is cut short leaves coefficients of all rows that are inside their boxes and keep the sum. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
     for (int callback = 0; callback <= 1; callback++) {
         struct set set = data_for(HINGE_EPSILON_SVR, 41);
@@ -338,7 +335,7 @@ static void test_limits(void **state)
     }
 }
 
-static void test_leave_one_out(void **state)
+TEST(test_leave_one_out)
 {
     struct set all = data_for(HINGE_C_SVC, 51), set = { 90, D, all.x, all.y };
     hinge_params p = tight(HINGE_C_SVC, hinge_kernel_rbf(0.5));
@@ -358,7 +355,7 @@ static void test_leave_one_out(void **state)
     }
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
     for (size_t t = 0; t < N_TASKS; t++) {
         struct set set = repeated(61, 3000, TASKS[t] == HINGE_C_SVC || TASKS[t] == HINGE_NU_SVC ? 2 : 0);
@@ -389,7 +386,7 @@ static int own_kernel(void *cookie, const hinge_matrix *a, const hinge_matrix *b
     return 0;
 }
 
-static void test_other_kernels(void **state)
+TEST(test_other_kernels)
 {
     struct set set = data_for(HINGE_C_SVC, 71);
     hinge_kernel rbf = hinge_kernel_rbf(0.5), own = { .type = HINGE_USER, .user = own_kernel, .cookie = &rbf,
@@ -405,19 +402,4 @@ static void test_other_kernels(void **state)
     p.kernel = (hinge_kernel){ .type = HINGE_PRECOMPUTED };
     model = fit(&values, &p, &r);
     assert_int_equal(r.distinct, N);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_task),
-                                        cmocka_unit_test(test_interior_point),
-                                        cmocka_unit_test(test_weights_are_repetition),
-                                        cmocka_unit_test(test_boxes_of_other_sizes),
-                                        cmocka_unit_test(test_several_classes),
-                                        cmocka_unit_test(test_warm_starts),
-                                        cmocka_unit_test(test_limits),
-                                        cmocka_unit_test(test_leave_one_out),
-                                        cmocka_unit_test(test_threads),
-                                        cmocka_unit_test(test_other_kernels) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

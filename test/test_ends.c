@@ -5,9 +5,6 @@
 #include "test/support.h"
 
 #include <hinge/theory.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* n rows of d normal features times `scale`, labels at random. */
 static struct set normal_set(uint64_t seed, size_t n, size_t d, double scale)
@@ -56,7 +53,7 @@ static double violation_of(const struct set *s, const hinge_params *p, const hin
 }
 
 /* Three points 3,000 from the origin and 1 from each other. */
-static void far_from_the_origin(void **state)
+TEST(far_from_the_origin)
 {
     double x[] = { -337.3637390136719, -3121.34033203125,  -337.9730529785156,
                    -3122.073486328125, -336.3133850097656, -3122.775390625 },
@@ -77,7 +74,7 @@ static void far_from_the_origin(void **state)
 
 /* Small linear problems 1e5 to 1e8 from the origin, where what rounding takes from a sum is as large as eps: what K_WW
  * has solved the gradient denies, again and again. Work is what is counted, in rounds and steps. */
-static void rounding_as_large_as_eps(void **state)
+TEST(rounding_as_large_as_eps)
 {
     for (uint64_t seed = 0; seed < 100; seed++) {
         uint64_t s = seed;
@@ -102,7 +99,7 @@ static void rounding_as_large_as_eps(void **state)
 }
 
 /* Runs that have no good end have one all the same, and never one worse than alpha = 0. */
-static void no_good_end(void **state)
+TEST(no_good_end)
 {
     struct set sigmoid = normal_set(1, 700, 5, 1), one = normal_set(2, 200, 1, 1000), two = normal_set(3, 80, 2, 5000);
     for (size_t i = 0; i < sigmoid.n; i++)
@@ -151,7 +148,7 @@ static int odd_block(void *cookie, const hinge_matrix *a, const hinge_matrix *b,
     return 0;
 }
 
-static void odd_kernels(void **state)
+TEST(odd_kernels)
 {
     struct set s = normal_set(4, 60, 1, 1);
     for (size_t i = 0; i < s.n; i++)
@@ -166,7 +163,7 @@ static void odd_kernels(void **state)
 }
 
 /* Four points 1e4 away, 0.5 from each other, among 2,000 about the origin; gammas to 1e16, integers to 1e8. */
-static void beyond_f32(void **state)
+TEST(beyond_f32)
 {
     struct set outliers = normal_set(5, 2004, 2, 1), wide = normal_set(6, 300, 200, 1),
                large = normal_set(7, 300, 50, 1);
@@ -216,7 +213,7 @@ static void check_units(hinge_params p, int s, int t)
 
 /* Values far below 1 once took steps as if they were 1e-12, and squares or kernel values that f32 has no room for chose
  * none, or ended runs as stalled. */
-static void units(void **state)
+TEST(units)
 {
     static const int powers[] = { -400, -100, -60, -40, 40, 63, 64, 100, 400 };
     for (size_t k = 0; k < sizeof powers / sizeof *powers; k++)
@@ -232,7 +229,7 @@ static void units(void **state)
 }
 
 /* What is told converged, at random scales and C: its violation by plain loops is at most 1.05 eps. */
-static void converged_is_true(void **state)
+TEST(converged_is_true)
 {
     uint64_t seed = 20;
     int converged = 0;
@@ -255,7 +252,7 @@ static void converged_is_true(void **state)
 
 /* Linear problems of large coefficients, which the interior point solves and SMO does not: from the solution a training
  * takes no step, and from anywhere else it ends as without a start. */
-static void starts_of_large_coefficients(void **state)
+TEST(starts_of_large_coefficients)
 {
     for (uint64_t seed = 0; seed < 6; seed++) {
         uint64_t draws = seed;
@@ -280,7 +277,7 @@ static void starts_of_large_coefficients(void **state)
 
 /* Matrices of squares of dot products, a little indefinite by rounding to single precision, with outliers, and no room
  * for Newton: SMO stalls far from the optimum, and the interior point leads it near. */
-static void matrices_of_rounded_values(void **state)
+TEST(matrices_of_rounded_values)
 {
     enum { N = 250, D = 8 };
     for (uint64_t seed = 1; seed < 3; seed++) {
@@ -313,16 +310,4 @@ static void matrices_of_rounded_values(void **state)
         if (!(c.kkt <= 1e-3)) /* 1 to 4 without it */
             fail_msg("seed %d: %s, kkt %g", (int)seed, hinge_outcome_text(r.outcome), c.kkt);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(far_from_the_origin), cmocka_unit_test(rounding_as_large_as_eps),
-        cmocka_unit_test(no_good_end),         cmocka_unit_test(odd_kernels),
-        cmocka_unit_test(beyond_f32),          cmocka_unit_test(converged_is_true),
-        cmocka_unit_test(starts_of_large_coefficients), cmocka_unit_test(matrices_of_rounded_values),
-        cmocka_unit_test(units),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,7 +145,7 @@ static void check_case(const struct case_ *s, uint64_t *seed)
     free(x), free(x32), free(norms), free(shift);
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
     static const size_t d[] = { 1, 3, 20, 130, 400 };
     static const double gamma_norm[] = { 1, 1e4, 1e10, 1e15, 1e30 };
@@ -162,7 +162,7 @@ static void test_rows(void **state)
 /* ---- trainings --------------------------------------------------------------------------------------------------- */
 
 /* No two rows are near: K is the identity, and the optimum known. */
-static void test_far_integers(void **state)
+TEST(test_far_integers)
 {
     uint64_t seed = 3;
     struct set set = set_new(600, 200);
@@ -214,8 +214,5 @@ static int all_cores(const char *self)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_far_integers) };
-    if (argc < 2 && hg_cpu_level(0) > 1)
-        return all_cores(argv[0]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return argc < 2 && hg_cpu_level(0) > 1 ? all_cores(argv[0]) : run_program(NULL);
 }

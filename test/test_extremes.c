@@ -7,12 +7,6 @@
 #include <hinge/io.h>
 
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static size_t inputs; /* tried */
 
 /* Trains; plain loops must find the solution feasible and its duality gap small, relative to the objective. */
 static void check_optimum(const char *name, const struct set *set, const hinge_params *params, double tolerance)
@@ -25,7 +19,6 @@ static void check_optimum(const char *name, const struct set *set, const hinge_p
     for (size_t i = 0; i < set->n; i++)
         C[i] = params->C;
     struct plain_certificate c = plain_certify(params->task, gram, set->y, C, beta, set->n, rho, params->p);
-    inputs++;
     if (report.outcome != HINGE_CONVERGED)
         fail_msg("%s: %s (violation %g)", name, hinge_outcome_text(report.outcome), report.violation);
     double gap = (c.primal - c.dual) / fmax(fabs(c.primal), fabs(c.dual));
@@ -41,7 +34,6 @@ static double objective_of(const struct set *set, const hinge_params *params)
     hinge_report report;
     fit(set, params, &report);
     bool excused = params->C == 1e10 || params->precision == HINGE_PRECISION_F32;
-    inputs++;
     if (report.outcome != HINGE_CONVERGED && !(excused && report.outcome == HINGE_STALLED))
         fail_msg("%s (violation %g)", hinge_outcome_text(report.outcome), report.violation);
     return report.objective;
@@ -52,13 +44,12 @@ static hinge_report report_of(const struct set *set, hinge_params params, hinge_
     hinge_report report;
     params.precision = precision;
     fit(set, &params, &report);
-    inputs++;
     return report;
 }
 
 /* ---- Data -------------------------------------------------------------------------------------------------------- */
 
-static void not_finite(void **state)
+TEST(not_finite)
 {
     const double bad[] = { NAN, INFINITY, -INFINITY };
     for (int task = 0; hinge_task_info((hinge_task)task) != NULL; task++)
@@ -71,7 +62,6 @@ static void not_finite(void **state)
                 *(where == 0 ? &set.x[50] : &set.y[7]) = bad[k];
                 hinge_matrix x = set_matrix(&set);
                 hinge_status status = hinge_train(&model, &x, set.y, &params, NULL, &err);
-                inputs++;
                 bool ignored = where == 1 && task == HINGE_ONE_CLASS; /* it has no labels */
                 assert_int_equal(status, ignored ? HINGE_OK : HINGE_EINVAL);
                 assert_int_equal(model != NULL, ignored);
@@ -81,7 +71,7 @@ static void not_finite(void **state)
 
 /* A kernel that is the same for all pairs leaves 1/2 beta'K beta = 0: alpha = C for as many of the larger class as the
  * smaller one has, and the objective is -2 C min(n+, n-). */
-static void constant_kernels(void **state)
+TEST(constant_kernels)
 {
     struct set set = set_two_class(2, 61, 3, 1), tiny = set_two_class(2, 61, 3, 1), same = set_two_class(2, 61, 3, 1);
     size_t positive = 0;
@@ -115,7 +105,7 @@ static void constant_kernels(void **state)
 
 /* Denormal values beside ordinary ones change nothing that can be seen; constant ones neither, where the kernel is of
  * differences. */
-static void odd_features(void **state)
+TEST(odd_features)
 {
     struct set set = set_two_class(3, 80, 4, 1), wide = set_new(80, 6);
     for (size_t i = 0; i < 80; i++) {
@@ -134,7 +124,7 @@ static void odd_features(void **state)
 }
 
 /* Rows many times over, with contradicting labels among them. */
-static void equal_rows(void **state)
+TEST(equal_rows)
 {
     struct set few = set_two_class(4, 10, 3, 1), many = set_new(200, 3);
     for (size_t i = 0; i < 200; i++) {
@@ -152,7 +142,7 @@ static void equal_rows(void **state)
 /* ---- Sizes ------------------------------------------------------------------------------------------------------- */
 
 /* One row: regression predicts it to within p, one-class has it on the border, a single class is always that one. */
-static void one_row(void **state)
+TEST(one_row)
 {
     double x = 0.7, y = 1234.5, label, f;
     hinge_matrix one = hinge_matrix_f64(&x, 1, 1);
@@ -160,7 +150,6 @@ static void one_row(void **state)
         hinge_params params = params_for((hinge_task)task, hinge_kernel_rbf(1), 1);
         hinge_model *model = NULL;
         hinge_error err;
-        inputs++;
         if (task == HINGE_NU_SVC) /* needs two classes: a named error, or the one class */
             params.nu = 0.5;
         hinge_status status = hinge_train(&model, &one, &y, &params, NULL, &err);
@@ -177,7 +166,7 @@ static void one_row(void **state)
     }
 }
 
-static void one_feature_and_many(void **state)
+TEST(one_feature_and_many)
 {
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_rbf(0.3), hinge_kernel_polynomial(3, 0.5, 1) };
     struct set narrow = set_two_class(5, 150, 1, 0.5), wide = set_two_class(6, 60, 20000, 1);
@@ -193,7 +182,7 @@ static void one_feature_and_many(void **state)
 }
 
 /* n*n is beyond 2^31: 50,000 rows that are 5,000 ten times over have the optimum of these with weights of 10. */
-static void fifty_thousand_rows(void **state)
+TEST(fifty_thousand_rows)
 {
     enum { FEW = 5000, TIMES = 10 };
     struct set few = set_two_class(7, FEW, 8, 1), many = set_new(FEW * TIMES, 8);
@@ -212,7 +201,7 @@ static void fifty_thousand_rows(void **state)
 
 /* ---- Parameters -------------------------------------------------------------------------------------------------- */
 
-static void small_and_large_c(void **state)
+TEST(small_and_large_c)
 {
     struct set set = set_two_class(8, 60, 3, 1), line = set_regression(9, 60, 2);
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_rbf(2), hinge_kernel_polynomial(2, 1, 1) };
@@ -237,14 +226,13 @@ static void small_and_large_c(void **state)
             params.max_iter = 1000000; /* no optimum in reach of rounding: it must end, say so, and be finite */
             hinge_report report;
             hinge_model *model = fit(&set, &params, &report);
-            inputs++;
             assert_true(isfinite(report.objective) && isfinite(hinge_model_rho(model)[0]));
         }
 }
 
 /* gamma so large that K = I. With as many rows of each class, alpha = min(C, 1) and b = 0; the objective is
  * n (alpha^2 / 2 - alpha). */
-static void identity_kernel(void **state)
+TEST(identity_kernel)
 {
     struct set set = set_two_class(10, 100, 3, 1);
     for (size_t i = 0; i < set.n; i++)
@@ -265,7 +253,7 @@ static void identity_kernel(void **state)
 
 /* Narrow RBF kernels on rows that come twice, K = I but for the twins: alpha = min(C, 1/2) for each. Asked for f32, the
  * objective is right to what f32 can hold, and decision values at examples of the training are +-1. */
-static void narrow_kernels(void **state)
+TEST(narrow_kernels)
 {
     enum { HALF = 600, D = 60 };
     struct set once = set_two_class(10, HALF, D, 1);
@@ -282,7 +270,6 @@ static void narrow_kernels(void **state)
             params.eps = 1e-5;
             hinge_report r;
             hinge_model *model = fit(&set, &params, &r);
-            inputs++;
             assert_close(r.objective, -0.5 * HALF, 1e-2);
             for (int of = 0; of <= HINGE_PRECISION_F64; of++) {
                 hinge_predict_options options = { .threads = 1, .precision = (hinge_precision)of };
@@ -293,7 +280,7 @@ static void narrow_kernels(void **state)
         }
 }
 
-static void high_degree(void **state)
+TEST(high_degree)
 {
     struct set set = set_two_class(11, 80, 4, 1);
     set_scale(&set);
@@ -304,7 +291,6 @@ static void high_degree(void **state)
         hinge_report report;
         params.precision = (hinge_precision)precision;
         hinge_model *model = fit(&set, &params, &report);
-        inputs++;
         assert_int_equal(report.outcome, HINGE_NONFINITE);
         for (size_t i = 0; i < hinge_model_n_sv(model); i++)
             assert_true(isfinite(hinge_model_coef(model)[i]));
@@ -313,7 +299,7 @@ static void high_degree(void **state)
 
 /* ---- Labels ------------------------------------------------------------------------------------------------------ */
 
-static void labels_at_the_limits(void **state)
+TEST(labels_at_the_limits)
 {
     const double labels[] = { DBL_MAX, -DBL_MAX, DBL_TRUE_MIN, -DBL_TRUE_MIN, 1 + DBL_EPSILON, 1, 0 };
     enum { K = 7 };
@@ -324,7 +310,6 @@ static void labels_at_the_limits(void **state)
     }
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(10), 100);
     hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
-    inputs++;
     for (int k = 0; k < 2; k++) {
         double *predicted = fit_labels(k == 0 ? model : again, &set);
         for (size_t i = 0; i < set.n; i++)
@@ -334,7 +319,7 @@ static void labels_at_the_limits(void **state)
 
 /* Targets so large that every coefficient is at its bound: objective -sum C |y|, as K and p are nothing beside them.
  * Where that sum overflows, the outcome says so. */
-static void targets_at_the_limits(void **state)
+TEST(targets_at_the_limits)
 {
     const double sizes[] = { 1e100, 1e300, DBL_MAX / 4, DBL_MAX };
     for (size_t k = 0; k < 4; k++) {
@@ -348,7 +333,6 @@ static void targets_at_the_limits(void **state)
         params.max_iter = 100000;
         hinge_report report;
         hinge_model *model = fit(&set, &params, &report);
-        inputs++;
         for (size_t i = 0; i < hinge_model_n_sv(model); i++)
             assert_true(isfinite(hinge_model_coef(model)[i]));
         if (isinf(sum))
@@ -360,7 +344,7 @@ static void targets_at_the_limits(void **state)
 
 /* ---- Single and double precision --------------------------------------------------------------------------------- */
 
-static void f32_as_f64(void **state)
+TEST(f32_as_f64)
 {
     struct set set = set_two_class(13, 1200, 10, 1.2), line = set_regression(14, 1200, 4);
     const hinge_kernel kernels[] = { hinge_kernel_rbf(0.1), hinge_kernel_polynomial(3, 0.1, 1),
@@ -390,7 +374,7 @@ static struct set moved(const struct set *set, double offset)
 
 /* Far from 0, products have no digits left in f32: a polynomial kernel is taken in f64 unasked. The RBF kernel is of
  * differences, which are exact once the mean is off: f32 does, and the optimum is that of the data where they were. */
-static void far_from_zero(void **state)
+TEST(far_from_zero)
 {
     struct set set = set_two_class(15, 400, 4, 1);
     for (size_t i = 0; i < set.n * set.d; i++)
@@ -416,7 +400,7 @@ static void far_from_zero(void **state)
 }
 
 /* What f32 rows make of cod-rna at C = 1e4 is an error of F of half a margin; it must not pass as converged. */
-static void cod_rna(void **state)
+TEST(cod_rna)
 {
     struct set set = set_shared("cod-rna", "train", 8, 0, 12, 4000);
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(2), 1e4);
@@ -428,33 +412,4 @@ static void cod_rna(void **state)
     assert_true(r.precision == HINGE_PRECISION_F64 || r.corrections > 0);
     assert_true(c.kkt <= 2.02 * params.eps);
     assert_close(r.objective, r64.objective, 1e-4);
-}
-
-static int tell(void **state)
-{
-    print_message("%zu inputs tried\n", inputs);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(not_finite),
-        cmocka_unit_test(constant_kernels),
-        cmocka_unit_test(odd_features),
-        cmocka_unit_test(equal_rows),
-        cmocka_unit_test(one_row),
-        cmocka_unit_test(one_feature_and_many),
-        cmocka_unit_test(fifty_thousand_rows),
-        cmocka_unit_test(small_and_large_c),
-        cmocka_unit_test(identity_kernel),
-        cmocka_unit_test(narrow_kernels),
-        cmocka_unit_test(high_degree),
-        cmocka_unit_test(labels_at_the_limits),
-        cmocka_unit_test(targets_at_the_limits),
-        cmocka_unit_test(f32_as_f64),
-        cmocka_unit_test(far_from_zero),
-        cmocka_unit_test(cod_rna),
-    };
-    return cmocka_run_group_tests_name("extremes", tests, NULL, tell);
 }

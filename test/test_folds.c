@@ -2,10 +2,6 @@
 #include "lib/folds.h"
 #include "test/support.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static hinge_params c_svc(double gamma, double C)
 {
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(gamma), C);
@@ -46,7 +42,7 @@ static void check_counts(const uint32_t *fold, size_t from, size_t to, size_t fo
         assert_true(count[f] == (to - from) / folds || count[f] == (to - from) / folds + 1);
 }
 
-static void deals(void **state)
+TEST(deals)
 {
     enum { N = 103 };
     const size_t start[] = { 0, 50, 51, 51, 53, N };
@@ -81,7 +77,7 @@ static void deals(void **state)
 
 /* With K = 1 a regression that did not see a row predicts its bias, one value a fold; one that did comes near
  * y. */
-static void held_out(void **state)
+TEST(held_out)
 {
     struct set set = set_regression(30, 203, 4);
     hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(1e9), 1e4);
@@ -105,7 +101,7 @@ static void held_out(void **state)
     }
 }
 
-static void labels_at_random(void **state)
+TEST(labels_at_random)
 {
     struct set set = set_two_class(31, 600, 5, 1);
     uint64_t seed = 5;
@@ -119,7 +115,7 @@ static void labels_at_random(void **state)
 }
 
 /* As many folds as rows: whatever the seed, each row is predicted by a model of all others. */
-static void leave_one_out(void **state)
+TEST(leave_one_out)
 {
     struct set set = set_regression(32, 40, 3);
     hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1);
@@ -141,7 +137,7 @@ static void leave_one_out(void **state)
 
 /* From eps = 0.001 on folds go on from the solution of all rows: what they predict is what folds of their own do, as
  * far as eps leaves it open. */
-static void go_on(void **state)
+TEST(go_on)
 {
     for (uint64_t seed = 200; seed < 212; seed++) {
         struct set two = set_two_class(seed, 150 + 90 * (seed % 7), 4, 1), line = set_regression(seed, two.n, 4);
@@ -174,7 +170,7 @@ static void go_on(void **state)
 }
 
 /* Where rows are made rather than kept, folds let points rest from their start, whose values are known in the end. */
-static void rests_from_the_start(void **state)
+TEST(rests_from_the_start)
 {
     struct set line = set_regression(50, 4000, 3);
     hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(2), 32), fine = params;
@@ -209,7 +205,7 @@ static void same_for_threads(const struct set *set, hinge_params params)
     assert_true(memcmp(first, other, set->n * sizeof *other) != 0);
 }
 
-static void threads_and_seeds(void **state)
+TEST(threads_and_seeds)
 {
     const double labels[] = { 4, 2, 8 };
     struct set blobs = set_blobs(33, 900, 6, 3, labels, 1.5), line = set_regression(34, 800, 5);
@@ -267,7 +263,7 @@ static void libsvm_accuracy(const struct set *set, hinge_params params, double t
     assert_near(a, b, tolerance);
 }
 
-static void like_libsvm(void **state)
+TEST(like_libsvm)
 {
     struct set set = set_shipped("breast_cancer", "train", 30, 0, 1, 0);
     set_scale(&set);
@@ -294,7 +290,7 @@ static void like_libsvm(void **state)
 
 /* A class of one row is unknown to the fold that predicts it; rows of weight 0 are predicted, not trained on.
  */
-static void odd_classes(void **state)
+TEST(odd_classes)
 {
     struct set set = set_blobs(36, 60, 4, 2, NULL, 0.2);
     set.y[17] = 7;
@@ -331,7 +327,7 @@ static void odd_classes(void **state)
     assert_true(p[0] == 4 && p[1] == 4);
 }
 
-static void precomputed(void **state)
+TEST(precomputed)
 {
     struct set set = set_blobs(38, 150, 4, 3, NULL, 0.8);
     set.y[3] = 9; /* on its own */
@@ -374,7 +370,7 @@ static void refused(const struct set *set, const hinge_params *params, size_t fo
     assert_true(p[0] == 42);
 }
 
-static void errors(void **state)
+TEST(errors)
 {
     struct set set = set_blobs(39, 60, 2, 3, NULL, 1);
     hinge_params params = c_svc(1, 1);
@@ -404,7 +400,7 @@ static int watching(void *arg, const hinge_progress *progress)
     return ++w->calls > w->allowed;
 }
 
-static void stops(void **state)
+TEST(stops)
 {
     struct set set = set_blobs(40, 600, 4, 3, NULL, 1.5);
     for (int way = 0; way < 4; way++) {
@@ -431,15 +427,4 @@ static void stops(void **state)
         validate(&set, &params, 5, &report);
         assert_int_equal(report.outcome, HINGE_TIME_LIMIT);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deals),         cmocka_unit_test(held_out),    cmocka_unit_test(labels_at_random),
-        cmocka_unit_test(leave_one_out), cmocka_unit_test(go_on),       cmocka_unit_test(threads_and_seeds),
-        cmocka_unit_test(like_libsvm),   cmocka_unit_test(odd_classes), cmocka_unit_test(precomputed),
-        cmocka_unit_test(errors),        cmocka_unit_test(stops),       cmocka_unit_test(rests_from_the_start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

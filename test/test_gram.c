@@ -8,18 +8,12 @@
  * the callback once, ascending in row0 within a range of columns; what it sees is what is kept; the bits do not
  * depend on the number of threads; nothing is written beside the rows asked for.
  */
+#include "test/tests.h"
 #include "kernels/gram.h"
 #include "solver/smo/loops.h"
 
 #include <float.h>
-#include <math.h>
 #include <omp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h> /* wants the four above it */
 
 enum { POINTS = 1400, PAD = 5, CHECKED = 6000 };
 
@@ -361,7 +355,7 @@ static void check_shape(const struct shape *s, size_t n_rows, size_t n_cols, int
 
 static void test_fetch(void **state)
 {
-    const hinge_kernel_type kernel = (hinge_kernel_type) * (const int *)*state;
+    const hinge_kernel_type kernel = *(const hinge_kernel_type *)*state;
     static const size_t n_rows[] = { 1, 7, 255, 256, 257, 600 }, n_cols[] = { 1, 511, 512, 513, 1300, 40 };
     uint64_t seed = 100 + (uint64_t)kernel;
     int pick = 0;
@@ -391,7 +385,7 @@ static void test_fetch(void **state)
 }
 
 /* Long vectors: narrow tiles, and fewer rows at once than are asked for. */
-static void test_long_vectors(void **state)
+TEST(test_long_vectors)
 {
     uint64_t seed = 5;
     for (int gathered = 0; gathered < 2; gathered++) {
@@ -414,7 +408,7 @@ static void test_long_vectors(void **state)
 
 /* Vectors so long that a tile has fewer columns than it might; the last panel of a tile is whole. By lists of few
  * non-zeros, and of all values where the level has registers for it. */
-static void test_long_lists(void **state)
+TEST(test_long_lists)
 {
     uint64_t seed = 6;
     for (int kind = 0; kind < 4; kind++) {
@@ -445,7 +439,7 @@ static void test_long_lists(void **state)
     }
 }
 
-static void test_nothing_asked(void **state)
+TEST(test_nothing_asked)
 {
     struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F64, 20, 5, 0, false, false, false, false, 0 };
     struct source *o = source_new(&s, 2, 9);
@@ -456,7 +450,7 @@ static void test_nothing_asked(void **state)
 }
 
 /* The verbs: a block row by row, and a sum over rows that is added to what is there, with coefficients or without. */
-static void test_verbs(void **state)
+TEST(test_verbs)
 {
     enum { ROWS = 70, N = 600 };
     struct shape s = { HINGE_RBF, HINGE_F64, HINGE_F32, N, 5, 0, false, false, false, true, 0 };
@@ -518,7 +512,7 @@ static void test_verbs(void **state)
     source_free(o);
 }
 
-static void test_stop(void **state)
+TEST(test_stop)
 {
     struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 10000, 4, 0, false, false, false, false, 0 };
     for (int threads = 1; threads <= 3; threads++) {
@@ -537,7 +531,7 @@ static void test_stop(void **state)
     }
 }
 
-static void test_user_failure(void **state)
+TEST(test_user_failure)
 {
     struct shape s = { HINGE_USER, HINGE_F64, HINGE_F32, 1300, 4, 0, false, false, false, false, 0 };
     uint32_t rows[2] = { 1, 2 };
@@ -556,7 +550,7 @@ static void test_user_failure(void **state)
         }
 }
 
-static void test_diagonal(void **state)
+TEST(test_diagonal)
 {
     static double diagonal[300];
     for (int kernel = 0; hinge_kernel_info((hinge_kernel_type)kernel) != NULL; kernel++)
@@ -630,7 +624,7 @@ static double worst_share(const struct shape *s, int kind, double gamma_norm, ui
     return worst;
 }
 
-static void test_error_bound(void **state)
+TEST(test_error_bound)
 {
     static const size_t d[] = { 1, 2, 9, 40, 300, 784, 1500 };
     static const hinge_kernel_type kernels[] = { HINGE_LINEAR, HINGE_POLYNOMIAL, HINGE_RBF, HINGE_SIGMOID };
@@ -650,7 +644,7 @@ static void test_error_bound(void **state)
 }
 
 /* The caller's thread counts are its own. */
-static void test_settings_are_left_alone(void **state)
+TEST(test_settings_are_left_alone)
 {
     struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 600, 4, 0, false, false, false, false, 0 };
     omp_set_num_threads(3);
@@ -663,20 +657,10 @@ static void test_settings_are_left_alone(void **state)
 
 int main(void)
 {
-    static const int kernels[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
-    struct CMUnitTest tests[sizeof kernels / sizeof *kernels + 9] = { 0 };
-    size_t n = 0;
-    for (; hinge_kernel_info((hinge_kernel_type)n) != NULL; n++) {
-        tests[n] = (struct CMUnitTest)cmocka_unit_test_prestate(test_fetch, (void *)&kernels[n]);
-        tests[n].name = hinge_kernel_info((hinge_kernel_type)n)->keyword;
+    static hinge_kernel_type kernels[16];
+    for (size_t k = 0; hinge_kernel_info((hinge_kernel_type)k) != NULL; k++) {
+        kernels[k] = (hinge_kernel_type)k;
+        add_test(0, (struct CMUnitTest){ hinge_kernel_info(kernels[k])->keyword, test_fetch, NULL, NULL, &kernels[k] });
     }
-    const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_long_vectors), cmocka_unit_test(test_nothing_asked),
-        cmocka_unit_test(test_stop),         cmocka_unit_test(test_user_failure),
-        cmocka_unit_test(test_diagonal),     cmocka_unit_test(test_settings_are_left_alone),
-        cmocka_unit_test(test_long_lists),   cmocka_unit_test(test_error_bound),
-        cmocka_unit_test(test_verbs),
-    };
-    memcpy(tests + n, others, sizeof others);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_program(NULL);
 }

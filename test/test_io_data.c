@@ -7,16 +7,9 @@
 
 #include <errno.h>
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <dirent.h>
-#include <cmocka.h>
 
 #if HG_HAVE_LZMA
 #include <lzma.h>
@@ -100,7 +93,7 @@ static void check_refused(const char *name, const void *text, size_t size, const
 
 /* ---- LIBSVM -------------------------------------------------------------------------------------------- */
 
-static void libsvm_accepts(void **state)
+TEST(libsvm_accepts)
 {
     CHECK_READ("a", "1 1:0.5 3:-2\n-1 2:1e3\n", NULL, 2, 3, 1, 0.5, 0, -2, -1, 0, 1000, 0);
     CHECK_READ("a", "1 1:0.5 3:-2\n-1 2:1e3", NULL, 2, 3, 1, 0.5, 0, -2, -1, 0, 1000, 0);
@@ -120,7 +113,7 @@ static void libsvm_accepts(void **state)
     CHECK_READ("a", "1.25 1:1\n-3e-5 1:+2\n", NULL, 2, 1, 1.25, 1, -3e-5, 2);
 }
 
-static void libsvm_columns(void **state)
+TEST(libsvm_columns)
 {
     CHECK_READ("a", "1 1:1 3:3\n", &((hinge_data_options){ .min_cols = 5 }), 1, 5, 1, 1, 0, 3, 0, 0);
     CHECK_READ("a", "1 1:1 3:3\n", &((hinge_data_options){ .max_cols = 2 }), 1, 2, 1, 1, 0);
@@ -137,7 +130,7 @@ static void libsvm_columns(void **state)
     hinge_data_free(&data);
 }
 
-static void libsvm_refuses(void **state)
+TEST(libsvm_refuses)
 {
     CHECK_REFUSED("a", "", NULL, 0, "no rows");
     CHECK_REFUSED("a", "1 1:1\n\n1 1:1\n", NULL, 2, "empty line");
@@ -182,7 +175,7 @@ static void libsvm_refuses(void **state)
                   NULL, 1, "aaa...'");
 }
 
-static void libsvm_sizes(void **state)
+TEST(libsvm_sizes)
 {
     static char text[40000];
     size_t n = 0;
@@ -205,7 +198,7 @@ static double cell(size_t i, size_t j)
 }
 
 /* Rows of a few values among millions of features: columns that hold nothing are left out, where that pays. */
-static void libsvm_drops_empty(void **state)
+TEST(libsvm_drops_empty)
 {
     enum { ROWS = 3000, COLS = 7 };
     const size_t places[COLS] = { 1, 64, 65, 128, 1000000, 1999999, 2000000 };
@@ -246,7 +239,7 @@ static void libsvm_drops_empty(void **state)
 }
 
 /* The columns of a model; the last one is the norm of what it does not know. */
-static void libsvm_chosen_columns(void **state)
+TEST(libsvm_chosen_columns)
 {
     const size_t some[] = { 2, 5 }, bad[] = { 2, 2 };
     const hinge_data_options two = { .columns = some, .n_columns = 2 };
@@ -259,7 +252,7 @@ static void libsvm_chosen_columns(void **state)
     check_refused("a.csv", "1,1", 3, &two, HINGE_EINVAL, 0, "");
 }
 
-static void precomputed(void **state)
+TEST(precomputed)
 {
     const hinge_data_options options = { .precomputed = 1 };
     const char text[] = "1 0:2 1:5 2:6\n-1 0:1 1:7 2:0\n1 0:-3.5 2:1\n";
@@ -301,7 +294,7 @@ static char *many_rows(size_t *size)
     return text;
 }
 
-static void threads_agree(void **state)
+TEST(threads_agree)
 {
     size_t size;
     char *text = many_rows(&size);
@@ -365,14 +358,14 @@ static void check_file_refused(const char *path, hinge_status status, const char
         fail_msg("'%s' does not say '%s'", err.text, part);
 }
 
-static void files(void **state)
+TEST(files)
 {
     const char *path = path_of("data");
     write_file(path, small, sizeof small - 1);
     check_file(path);
     unlink(path);
     check_file_refused(path, HINGE_EIO, "No such file");
-    check_file_refused(folder, HINGE_EIO, "directory");
+    check_file_refused(folder(), HINGE_EIO, "directory");
     write_file(path, "", 0);
     check_file_refused(path, HINGE_EFORMAT, "no rows");
     unlink(path);
@@ -383,11 +376,10 @@ static void files(void **state)
         _exit(f == NULL || fwrite(small, 1, sizeof small - 1, f) != sizeof small - 1 || fclose(f) != 0);
     }
     check_file(path);
-    unlink(path);
 }
 
 #if HG_HAVE_LZMA
-static void xz_files(void **state)
+TEST(xz_files)
 {
     uint8_t packed[1024];
     size_t half = 0, n = 0;
@@ -412,7 +404,6 @@ static void xz_files(void **state)
     packed[half - 30] ^= 0x10;
     write_file(path, packed, n);
     check_file_refused(path, HINGE_EFORMAT, "corrupt xz data");
-    unlink(path);
 }
 #endif
 
@@ -431,7 +422,7 @@ static size_t gz_pack(const char *text, size_t size, unsigned char *packed, size
     return n;
 }
 
-static void gz_files(void **state)
+TEST(gz_files)
 {
     unsigned char packed[1024];
     const char *path = path_of("data.gz");
@@ -449,7 +440,6 @@ static void gz_files(void **state)
     packed[half - 6] ^= 0x10; /* check sum */
     write_file(path, packed, n);
     check_file_refused(path, HINGE_EFORMAT, "corrupt gz data");
-    unlink(path);
     /* much text, so that memory has to grow many times */
     size_t size;
     char *text = many_rows(&size);
@@ -509,7 +499,7 @@ static void check_npy(int version, const char *dict, const void *values, size_t 
 #define CHECK_NPY(version, dict, values, type, options, rows, cols, ...)                                       \
     check_npy(version, dict, values, sizeof(values), type, options, rows, cols, (const double[]){ __VA_ARGS__ })
 
-static void npy_accepts(void **state)
+TEST(npy_accepts)
 {
     const double f8[] = { 1, 2, 3, -4.5, 0, 6 };
     const float f4[] = { 1, 2, 3, -4.5F, 0, 0.1F };
@@ -567,7 +557,7 @@ static void check_npy_refused(const char *dict, const void *values, size_t size,
         fail_msg("%s: '%s' does not say '%s'", dict, err.text, part);
 }
 
-static void npy_refuses(void **state)
+TEST(npy_refuses)
 {
     const double f8[] = { 1, 2, 3, (double)NAN, 0, 6 }, big[] = { 1, 1e39 };
 #define REFUSED(dict, part) check_npy_refused(dict, f8, sizeof f8, NULL, 0, part)
@@ -606,7 +596,7 @@ static void npy_refuses(void **state)
 }
 
 /* Archives and files packed otherwise are named. */
-static void foreign_files(void **state)
+TEST(foreign_files)
 {
     CHECK_REFUSED("a", "BZh91AY&SY\x01\x02", NULL, 0, "compressed with bzip2; of packed files only xz and gz");
     CHECK_REFUSED("a", "\x28\xb5\x2f\xfd\x04", NULL, 0, "compressed with zstd");
@@ -614,7 +604,7 @@ static void foreign_files(void **state)
     CHECK_REFUSED("a", "BZh91\n", NULL, 1, "label 'BZh91' is not a number, and no line has a pair");
 }
 
-static void npy_labels(void **state)
+TEST(npy_labels)
 {
     unsigned char bytes[512];
     const double x[] = { 1, 2, 3, 4, 5, 6 };
@@ -639,7 +629,7 @@ static void npy_labels(void **state)
 
 /* ---- CSV ----------------------------------------------------------------------------------------------- */
 
-static void csv_accepts(void **state)
+TEST(csv_accepts)
 {
     const hinge_data_options last = { .label_column = -1 }, second = { .label_column = 2 },
                              none = { .no_labels = 1 };
@@ -663,7 +653,7 @@ static void csv_accepts(void **state)
     CHECK_READ("a.csv", "1,0.1\n2,0\n", &wide, 2, 3, 1, (double)0.1F, 0, 0, 2, 0, 0, 0);
 }
 
-static void csv_refuses(void **state)
+TEST(csv_refuses)
 {
     CHECK_REFUSED("a.csv", "", NULL, 0, "no rows");
     CHECK_REFUSED("a.csv", "y,a\n", NULL, 0, "no rows");
@@ -693,7 +683,7 @@ static void csv_refuses(void **state)
 }
 
 /* Whether line 1 is a header: told by its fields where they agree, and by the caller otherwise. */
-static void csv_headers(void **state)
+TEST(csv_headers)
 {
     const hinge_data_options header = { .header = 1 }, none = { .header = -1 };
     hinge_data data;
@@ -714,7 +704,7 @@ static void csv_headers(void **state)
 }
 
 /* Labels that are words get numbers by first appearance, those of a model first, for any number of threads. */
-static void words(void **state)
+TEST(words)
 {
     const char *model[] = { "dog", "a bird" }, *twice[] = { "dog", "dog" };
     const hinge_words known = { 2, model }, bad = { 2, twice };
@@ -762,7 +752,7 @@ static void words(void **state)
     check_refused("a", "cat 1:1\n", 8, &wrong, HINGE_EINVAL, 0, "'dog' stands twice");
 }
 
-static void many_words(void **state)
+TEST(many_words)
 {
     enum { ROWS = 60000 };
     char *text = malloc((size_t)ROWS * 32);
@@ -787,7 +777,7 @@ static void many_words(void **state)
 }
 
 /* What a file turned out to be. */
-static void tells_what_it_read(void **state)
+TEST(tells_what_it_read)
 {
     const struct {
         const char *name, *text;
@@ -815,7 +805,7 @@ static void tells_what_it_read(void **state)
     }
 }
 
-static void csv_threads(void **state)
+TEST(csv_threads)
 {
     enum { ROWS = 40000 };
     char *text = malloc((size_t)ROWS * 64);
@@ -840,7 +830,7 @@ static void csv_threads(void **state)
 
 static size_t files_in_folder(void)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(folder());
     size_t n = 0;
     assert_non_null(dir);
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
@@ -849,15 +839,14 @@ static size_t files_in_folder(void)
     return n;
 }
 
-static void writes(void **state)
+TEST(writes)
 {
     enum { ROWS = 5000, COLS = 7, STRIDE = 9 };
     static double x[ROWS * STRIDE], y[ROWS];
     uint64_t seed = 5;
     hinge_data data;
     hinge_error err;
-    char path[256];
-    snprintf(path, sizeof path, "%s", path_of("out"));
+    const char *path = path_of("out");
     for (size_t i = 0; i < ROWS; i++) {
         y[i] = (double)(hg_random(&seed) % 5) / 3;
         for (size_t j = 0; j < STRIDE; j++)
@@ -896,7 +885,7 @@ static void writes(void **state)
     assert_int_equal(size, 15);
     assert_string_equal(bytes, text);
     hinge_free(bytes);
-    assert_int_equal(hinge_file_read(folder, &bytes, &size, &err), HINGE_EIO);
+    assert_int_equal(hinge_file_read(folder(), &bytes, &size, &err), HINGE_EIO);
     assert_int_equal(hinge_file_read(path, NULL, &size, &err), HINGE_EINVAL);
 
     /* a failure leaves the old file and nothing else */
@@ -909,7 +898,7 @@ static void writes(void **state)
     unlink(path);
     assert_int_equal(hinge_data_write(path_of("no/such/folder"), &single, NULL, &err), HINGE_EIO);
     assert_non_null(strstr(err.text, "No such file"));
-    assert_int_equal(hinge_data_write(folder, &single, NULL, &err), HINGE_EIO);
+    assert_int_equal(hinge_data_write(folder(), &single, NULL, &err), HINGE_EIO);
     assert_int_equal(hinge_data_write("/dev/full", &single, NULL, &err), HINGE_EIO);
     assert_non_null(strstr(err.text, "No space"));
     assert_int_equal(hinge_data_write("/dev/null", &single, NULL, &err), HINGE_OK);
@@ -919,14 +908,12 @@ static void writes(void **state)
 }
 
 /* A link stays one, and what it points at is replaced. */
-static void writes_through_links(void **state)
+TEST(writes_through_links)
 {
     const double x[] = { 1 };
     hinge_matrix matrix = hinge_matrix_f64(x, 1, 1);
-    char target[256];
-    snprintf(target, sizeof target, "%s", path_of("target"));
+    const char *target = path_of("target"), *link = path_of("link");
     write_file(target, "old", 3);
-    const char *link = path_of("link");
     assert_int_equal(symlink("target", link), 0);
     assert_int_equal(hinge_data_write(link, &matrix, NULL, NULL), HINGE_OK);
     struct stat info;
@@ -934,11 +921,9 @@ static void writes_through_links(void **state)
     assert_true(S_ISLNK(info.st_mode));
     assert_int_equal(lstat(target, &info), 0);
     assert_int_equal(info.st_size, 6);
-    unlink(link);
-    unlink(target);
 }
 
-static void bad_options(void **state)
+TEST(bad_options)
 {
     check_refused("a", "1 1:1", 5, &((hinge_data_options){ .type = (hinge_dtype)7 }), HINGE_EINVAL, 0,
                   "type: 7");
@@ -952,40 +937,4 @@ static void bad_options(void **state)
     assert_int_equal(hinge_data_read(NULL, NULL, &data, NULL), HINGE_EINVAL);
     assert_int_equal(hinge_data_parse("a", NULL, 1, NULL, &data, NULL), HINGE_EINVAL);
     hinge_data_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(libsvm_accepts),
-        cmocka_unit_test(libsvm_columns),
-        cmocka_unit_test(libsvm_refuses),
-        cmocka_unit_test(libsvm_sizes),
-        cmocka_unit_test(libsvm_drops_empty),
-        cmocka_unit_test(libsvm_chosen_columns),
-        cmocka_unit_test(precomputed),
-        cmocka_unit_test(threads_agree),
-        cmocka_unit_test_setup_teardown(files, make_folder, remove_folder),
-#if HG_HAVE_LZMA
-        cmocka_unit_test_setup_teardown(xz_files, make_folder, remove_folder),
-#endif
-#if HG_HAVE_ZLIB
-        cmocka_unit_test_setup_teardown(gz_files, make_folder, remove_folder),
-#endif
-        cmocka_unit_test(npy_accepts),
-        cmocka_unit_test(npy_refuses),
-        cmocka_unit_test(foreign_files),
-        cmocka_unit_test_setup_teardown(npy_labels, make_folder, remove_folder),
-        cmocka_unit_test(csv_accepts),
-        cmocka_unit_test(csv_refuses),
-        cmocka_unit_test(csv_headers),
-        cmocka_unit_test(words),
-        cmocka_unit_test(many_words),
-        cmocka_unit_test(tells_what_it_read),
-        cmocka_unit_test(csv_threads),
-        cmocka_unit_test_setup_teardown(writes, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(writes_through_links, make_folder, remove_folder),
-        cmocka_unit_test(bad_options),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

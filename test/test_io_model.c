@@ -7,16 +7,9 @@
 #include <libsvm/svm.h>
 
 #include <fcntl.h>
-#include <math.h>
 #include <omp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static int user_function(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
@@ -116,7 +109,7 @@ static struct hinge_model *three_classes(hinge_kernel kernel)
     "probB 0.1\nnr_sv 1 1\nhinge_scale_factor 0.5 2 0\nhinge_scale_offset -1 0 3\n"                           \
     "hinge_scale_origin 0.5 -7 0\nhinge_scale_base 0 1 0\nSV\n1 1:1 3:0 \n-1 2:3 \n"
 
-static void layout(void **state)
+TEST(layout)
 {
     const struct {
         hinge_kernel kernel;
@@ -140,7 +133,7 @@ static void layout(void **state)
     }
 }
 
-static void regression_and_one_class(void **state)
+TEST(regression_and_one_class)
 {
     static const char *const texts[] = {
         "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.5\nSV\n1 1:0.5 \n",
@@ -180,7 +173,7 @@ static void regression_and_one_class(void **state)
 }
 
 /* How a model was trained goes through a file, the hard margin too. */
-static void training_is_told(void **state)
+TEST(training_is_told)
 {
     const double labels[] = { 2, -1 }, weights[] = { 0.5, 3 }, examples[] = { 1 };
     for (int hard = 0; hard < 2; hard++) {
@@ -217,7 +210,7 @@ static void training_is_told(void **state)
 }
 
 /* Old files have %g; keys come in any order; CR LF. */
-static void reads_other_layouts(void **state)
+TEST(reads_other_layouts)
 {
     static const char other[] =
         "total_sv 2\r\nnr_class 2\r\nprobA -1.5\r\nprobB 0.25\r\nkernel_type rbf\r\ngamma .25 \r\n"
@@ -260,7 +253,7 @@ static void check_refused(const char *text, const hinge_kernel *user, hinge_stat
 #define CLASSES                   SIZES "rho 0\nlabel 1 -1\nnr_sv 1 1\n"
 
 /* A model of a few columns far apart: files name them, and are read so without what lies between. */
-static void few_columns(void **state)
+TEST(few_columns)
 {
     const size_t columns[] = { 3, 70, 1999999 }, bad[] = { 3, 3, 4 };
     struct hinge_model *model = three_classes(hinge_kernel_rbf(0.5));
@@ -293,7 +286,7 @@ static void few_columns(void **state)
 }
 
 /* Words of labels: in the file, read back, and nothing to LIBSVM, which sees the numbers. */
-static void words(void **state)
+TEST(words)
 {
     const char *list[] = { "a cat", "dog", "50%", "p", "q", "r", "x" }, *bad[] = { "", "b" }, *twice[] = { "b", "b" };
     const hinge_words all = { 7, list }, few = { 2, list }, empty = { 2, bad }, same = { 2, twice };
@@ -333,7 +326,7 @@ static void words(void **state)
     REFUSED(SIZES "rho 0\nlabel 1 2\nnr_sv 1 1\nSV hinge_words a %0a\n1 1:1\n-1 1:2\n", 8, "control characters");
 }
 
-static void refuses_headers(void **state)
+TEST(refuses_headers)
 {
     REFUSED("", 0, "no line 'SV'");
     REFUSED(CLASSES, 0, "no line 'SV'");
@@ -393,7 +386,7 @@ static void refuses_headers(void **state)
 #define SVR_SIZES       "svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\n"
 #define ONE_SV          "SV\n1 1:1\n"
 
-static void refuses_calibration(void **state)
+TEST(refuses_calibration)
 {
     REFUSED(CLASSES "probA 1 2\nprobB 1\nSV\n1 1:1\n-1 1:2\n", 8, "probA has 2 values");
     REFUSED(CLASSES "probA 1\nprobB\nSV\n1 1:1\n-1 1:2\n", 9, "probB has 0 values");
@@ -411,7 +404,7 @@ static void refuses_calibration(void **state)
     REFUSED(SVR_SIZES "probA 1\nprobB 1\n" ONE_SV, 7, "probB '1' of a model that has none");
 }
 
-static void refuses_our_own(void **state)
+TEST(refuses_our_own)
 {
     REFUSED(CLASSES "hinge_multiclass one_vs_rest\nSV\n1 1:1\n-1 1:2\n", 8, "less than three classes");
     REFUSED(SVR_SIZES "hinge_multiclass one_vs_rest\n" ONE_SV, 6, "less than three classes");
@@ -446,7 +439,7 @@ static void refuses_our_own(void **state)
     assert_true(model->sv[0] == 1 && model->sv[1] == 0);
 }
 
-static void refuses_bodies(void **state)
+TEST(refuses_bodies)
 {
     REFUSED(CLASSES "SV\n", 9, "0 support vectors, and total_sv is 2");
     REFUSED(CLASSES "SV\n1 1:1\n", 10, "1 support vectors");
@@ -478,7 +471,7 @@ static void refuses_bodies(void **state)
     assert_int_equal(columns, 1);
 }
 
-static void user_kernels(void **state)
+TEST(user_kernels)
 {
     static const char text[] =
         "svm_type one_class\nkernel_type user\nhinge_kernel mine\nnr_class 2\ntotal_sv 1\nrho 1\n"
@@ -498,7 +491,7 @@ static void user_kernels(void **state)
 }
 
 /* A beginning of a good file is refused, until but the last digits are missing. */
-static void truncated(void **state)
+TEST(truncated)
 {
     static const char text[] = "svm_type c_svc\nkernel_type rbf\ngamma 0.1\n" THREE_CLASSES;
     size_t last_line = (size_t)(strstr(text, "0 -1e-05 3:1e+22") - text);
@@ -517,7 +510,7 @@ static void truncated(void **state)
 
 /* Random edits must be refused or read, under sanitizers without complaint. No ':' among them, so that no index
  * is so large that it takes much memory. */
-static void damaged(void **state)
+TEST(damaged)
 {
     static const char *const texts[] = { "svm_type c_svc\nkernel_type rbf\ngamma 0.1\n" THREE_CLASSES,
                                          ONE_VS_REST, SCALED };
@@ -541,7 +534,7 @@ static void damaged(void **state)
 }
 
 /* A model large enough for several chunks and threads, of awkward numbers. */
-static void saves_exactly(void **state)
+TEST(saves_exactly)
 {
     enum { N = 3000, D = 50 };
     struct hinge_model *model = hg_model_new(HINGE_C_SVC, hinge_kernel_rbf(1.0 / 3), HINGE_ONE_VS_ONE, 2, N, D);
@@ -571,7 +564,7 @@ static void saves_exactly(void **state)
 
 /* ---- LIBSVM reads ours, we read LIBSVM's --------------------------------------------------------------- */
 
-static void libsvm_reads_ours(void **state)
+TEST(libsvm_reads_ours)
 {
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, -1),
                                      hinge_kernel_rbf(0.1), hinge_kernel_sigmoid(0.5, 1) };
@@ -652,7 +645,7 @@ static void check_theirs(const struct svm_model *theirs)
     hinge_model_free(ours);
 }
 
-static void reads_libsvm(void **state)
+TEST(reads_libsvm)
 {
     static struct svm_node nodes[POINTS][FEATURES + 1], kernel[POINTS][POINTS + 2];
     static struct svm_node *rows[POINTS], *kernel_rows[POINTS];
@@ -713,7 +706,7 @@ static void reads_libsvm(void **state)
 }
 
 /* A child has not the threads that its parent's regions left: what asks for more than one of them waits for ever. */
-static void files_after_a_fork(void **state)
+TEST(files_after_a_fork)
 {
     enum { N = 2500, D = 40, SMALL = 50 };
     double *points = malloc(sizeof(double) * N * D), y[N];
@@ -749,28 +742,4 @@ static void files_after_a_fork(void **state)
         hinge_model_free(model);
     }
     free(points);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layout),
-        cmocka_unit_test(regression_and_one_class),
-        cmocka_unit_test(training_is_told),
-        cmocka_unit_test(reads_other_layouts),
-        cmocka_unit_test(few_columns),
-        cmocka_unit_test_setup_teardown(words, make_folder, remove_folder_of_model),
-        cmocka_unit_test(refuses_headers),
-        cmocka_unit_test(refuses_calibration),
-        cmocka_unit_test(refuses_our_own),
-        cmocka_unit_test(refuses_bodies),
-        cmocka_unit_test(user_kernels),
-        cmocka_unit_test(files_after_a_fork),
-        cmocka_unit_test(truncated),
-        cmocka_unit_test(damaged),
-        cmocka_unit_test_setup_teardown(saves_exactly, make_folder, remove_folder_of_model),
-        cmocka_unit_test_setup_teardown(reads_libsvm, make_folder, remove_folder_of_model),
-        cmocka_unit_test_setup_teardown(libsvm_reads_ours, make_folder, remove_folder_of_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,6 @@
 #include "kernels/gram.h"
 #include "solver/ipm/cholesky.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static hinge_params linear(hinge_task task, double C)
 {
     hinge_params p = params_for(task, hinge_kernel_linear(), C);
@@ -63,7 +59,7 @@ static void as_libsvm(const struct set *set, hinge_task task, double C)
         assert_near(f[i], sign * g[i], 1e-4 * largest);
 }
 
-static void libsvm_agrees(void **state)
+TEST(libsvm_agrees)
 {
     const double C[] = { 0.01, 1, 10 };
     for (size_t t = 0; t < 3; t++) {
@@ -80,7 +76,7 @@ static void libsvm_agrees(void **state)
 }
 
 /* Weights of examples, some 0: the conditions by plain loops. */
-static void weights_of_examples(void **state)
+TEST(weights_of_examples)
 {
     for (uint64_t t = 0; t < 6; t++) {
         hinge_task task = t % 2 == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
@@ -107,7 +103,7 @@ static void weights_of_examples(void **state)
     }
 }
 
-static void several_classes(void **state)
+TEST(several_classes)
 {
     double labels[] = { 4, -2, 7, 1 };
     struct set set = set_blobs(5, 240, 3, 4, labels, 0.8);
@@ -133,7 +129,7 @@ static void several_classes(void **state)
 /* ---- by hand ----------------------------------------------------------------------------------------------------- */
 
 /* x = +-1, +-2, ...: the closest two carry the margin, w = 1, alpha = min(1/2, C). */
-static void on_a_line(void **state)
+TEST(on_a_line)
 {
     struct set set = set_new(12, 1);
     for (size_t i = 0; i < 12; i++) {
@@ -158,7 +154,7 @@ static void on_a_line(void **state)
 }
 
 /* Bounds are met exactly: every coefficient is 0, C (weighted), or strictly between with y f = 1. */
-static void bounds_exact(void **state)
+TEST(bounds_exact)
 {
     struct set set = set_two_class(3, 2000, 6, 1.2);
     hinge_params params = linear(HINGE_C_SVC, 0.7);
@@ -207,7 +203,7 @@ static double descend(const struct set *s, const double *y, double C, double *w)
     return objective;
 }
 
-static void without_bias(void **state)
+TEST(without_bias)
 {
     for (uint64_t t = 0; t < 3; t++) {
         struct set set = set_two_class(30 + t, 90, 3, 1);
@@ -250,7 +246,7 @@ static void without_bias(void **state)
 
 /* ---- factors of kernels ------------------------------------------------------------------------------------------ */
 
-static void full_rank_is_exact(void **state)
+TEST(full_rank_is_exact)
 {
     for (int t = 0; t < 3; t++) {
         hinge_task task = t == 0 ? HINGE_C_SVC : t == 1 ? HINGE_EPSILON_SVR : HINGE_ONE_CLASS;
@@ -296,7 +292,7 @@ static double plain_trace_error(const double *gram, size_t n, size_t rank, size_
     return rest / whole;
 }
 
-static void low_rank(void **state)
+TEST(low_rank)
 {
     struct set set = set_two_class(8, 300, 4, 1);
     hinge_params params = linear(HINGE_C_SVC, 1);
@@ -330,7 +326,7 @@ static void low_rank(void **state)
 }
 
 /* K = Z Z' on the rows of the pivots, K - ZZ' has no negative diagonal, and a rank found is a rank kept. */
-static void pivoted_cholesky(void **state)
+TEST(pivoted_cholesky)
 {
     struct set set = set_two_class(9, 64, 5, 1);
     struct hg_points points = { set_matrix(&set), NULL, NULL, NULL, set.n, 0, NULL, NULL, NULL, NULL };
@@ -385,7 +381,7 @@ static void same_bits(const hinge_matrix *x, const double *y, hinge_params param
         hinge_model_free(models[t]);
 }
 
-static void any_number_of_threads(void **state)
+TEST(any_number_of_threads)
 {
     struct set set = set_two_class(11, 3500, 21, 1.3);
     hinge_matrix x = set_matrix(&set);
@@ -412,7 +408,7 @@ static void any_number_of_threads(void **state)
 }
 
 /* Values as f32 and as f64, with and without a stride: one model. */
-static void types_of_data(void **state)
+TEST(types_of_data)
 {
     struct set set = set_two_class(12, 400, 5, 1);
     float *x32 = get(set.n * 7, sizeof *x32);
@@ -433,7 +429,7 @@ static void types_of_data(void **state)
 }
 
 /* Features of size 1e3 to 1e7 side by side, and n = 200 in one dimension: converged is said only of what is. */
-static void unscaled(void **state)
+TEST(unscaled)
 {
     size_t converged = 0;
     for (int power = 0; power <= 8; power++) {
@@ -461,7 +457,7 @@ static void unscaled(void **state)
 }
 
 /* Far from the origin: the column means are taken off, in training and in what predictions are made with. */
-static void far_away(void **state)
+TEST(far_away)
 {
     struct set set = set_two_class(13, 300, 3, 1);
     hinge_params params = linear(HINGE_C_SVC, 100);
@@ -517,7 +513,7 @@ static int watch(void *arg, const hinge_progress *p)
     return w->calls == w->stop_at;
 }
 
-static void stops(void **state)
+TEST(stops)
 {
     struct set set = set_two_class(14, 3000, 12, 1.5);
     hinge_params params = linear(HINGE_C_SVC, 5);
@@ -558,7 +554,7 @@ static void stops(void **state)
     fit(&set, &params, &report);
 }
 
-static void degenerate(void **state)
+TEST(degenerate)
 {
     hinge_report report;
     struct set set = set_two_class(15, 60, 3, 1);
@@ -616,7 +612,7 @@ static void chosen(const struct set *set, const hinge_params *params, bool inter
     assert_int_equal(isnan(report.gap), !interior);
 }
 
-static void choice(void **state)
+TEST(choice)
 {
     struct set set = set_two_class(18, 240, 4, 1), wide = set_two_class(18, 240, 120, 1);
     struct set few = set_two_class(1, 60, 2, 1);
@@ -648,7 +644,7 @@ static void choice(void **state)
 
 /* Features so small that nu-SVC's r is below eps: the model is that of the features at their size, by either solver,
  * since r is found all the same. */
-static void small_r(void **state)
+TEST(small_r)
 {
     struct set set = set_two_class(20, 240, 4, 0.5);
     hinge_params params = linear(HINGE_NU_SVC, 1);
@@ -678,7 +674,7 @@ static void refused(const struct set *set, const hinge_params *params, const cha
     assert_says(err.text, words);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     struct set set = set_two_class(19, 50, 2, 1);
     hinge_params good = linear(HINGE_C_SVC, 1), p = good;
@@ -696,7 +692,7 @@ static void refusals(void **state)
 
 /* ---- a9a --------------------------------------------------------------------------------------------------------- */
 
-static void adult(void **state)
+TEST(adult)
 {
     struct set set = set_shared("a9a", "train", 123, 0, 1, 0);
     const double C[] = { 0.01, 1e4 };
@@ -708,18 +704,4 @@ static void adult(void **state)
         assert_true(report.rounds <= 60 && report.violation <= params.eps);
         assert_true(certified_gap(model, &set, &params) <= 1e-6);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(libsvm_agrees),    cmocka_unit_test(weights_of_examples), cmocka_unit_test(several_classes),
-        cmocka_unit_test(on_a_line),        cmocka_unit_test(bounds_exact),        cmocka_unit_test(without_bias),
-        cmocka_unit_test(full_rank_is_exact), cmocka_unit_test(low_rank),          cmocka_unit_test(pivoted_cholesky),
-        cmocka_unit_test(any_number_of_threads), cmocka_unit_test(types_of_data),  cmocka_unit_test(unscaled),
-        cmocka_unit_test(far_away),         cmocka_unit_test(stops),               cmocka_unit_test(degenerate),
-        cmocka_unit_test(choice),           cmocka_unit_test(small_r),             cmocka_unit_test(refusals),
-        cmocka_unit_test(adult),
-    };
-    return cmocka_run_group_tests_name("interior point", tests, NULL, NULL);
 }

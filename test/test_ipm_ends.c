@@ -7,10 +7,6 @@
 #include "solver/ipm/cholesky.h"
 #include "solver/ipm/sweep.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static hinge_params inside(hinge_task task, hinge_kernel kernel, double C)
 {
     hinge_params p = params_for(task, kernel, C);
@@ -63,7 +59,7 @@ static void ends_at_eps(const struct set *set, const hinge_params *params, hinge
 
 /* A polynomial of few monomials, few points, a smooth kernel, the solver left open: it ends at eps, by plain loops,
  * also where SMO would stall or take long, and with the same bits by two threads. */
-static void open_solver_ends(void **state)
+TEST(open_solver_ends)
 {
     const hinge_kernel square = hinge_kernel_polynomial(2, 0.5, 1), smooth = hinge_kernel_rbf(0.003);
     const struct {
@@ -90,7 +86,7 @@ static void open_solver_ends(void **state)
 
 /* A row far away, beside which the interior point that the work speaks for loses the others, goes on by SMO; SMO by a
  * working set of a few that was asked for goes on inside. */
-static void what_stalls_goes_on(void **state)
+TEST(what_stalls_goes_on)
 {
     const struct {
         size_t n, d, working_set;
@@ -122,7 +118,7 @@ static void shape(struct set *set, uint64_t *seed)
     }
 }
 
-static void features_of_any_size(void **state)
+TEST(features_of_any_size)
 {
     size_t converged = 0, all = 0;
     for (uint64_t t = 0; t < 150; t++) {
@@ -155,7 +151,7 @@ static int distance(void *cookie, const hinge_matrix *a, const hinge_matrix *b, 
     return 0;
 }
 
-static void indefinite_kernels(void **state)
+TEST(indefinite_kernels)
 {
     for (uint64_t t = 0; t < 60; t++) {
         uint64_t seed = t;
@@ -195,7 +191,7 @@ static int stop_later(void *arg, const hinge_progress *progress)
 }
 
 /* A run that is stopped where its solution is about to be judged by the kernel has not converged. */
-static void stopped_before_the_verdict(void **state)
+TEST(stopped_before_the_verdict)
 {
     for (uint64_t t = 0; t < 40; t++) {
         struct set set = set_two_class(t % 4, 50, 2, 1);
@@ -209,7 +205,7 @@ static void stopped_before_the_verdict(void **state)
 }
 
 /* More rows than the default rank has columns, no two of them alike to the kernel: it takes as many as it needs. */
-static void rank_as_needed(void **state)
+TEST(rank_as_needed)
 {
     struct set set = set_two_class(3, 1010, 2, 1);
     set_multiply(&set, 100);
@@ -226,7 +222,7 @@ static void rank_as_needed(void **state)
 }
 
 /* Hard margin with more features than rows: rank and memory go by the rows. */
-static void wide(void **state)
+TEST(wide)
 {
     for (uint64_t t = 0; t < 6; t++) {
         struct set set = set_two_class(t, 10 + 6 * t, 500 + 300 * t, 1);
@@ -245,7 +241,7 @@ static void wide(void **state)
 
 /* A far row leaves the others no part in the factor. In the kernel's space, of x^2, sqrt(2) x and 1, a margin of
  * sqrt(2) separates them: that there is none above some number is told of larger ones alone. */
-static void hidden_by_a_far_row(void **state)
+TEST(hidden_by_a_far_row)
 {
     double x[] = { 1, -1, 1e4, 2, -2 }, y[] = { 1, -1, 1, 1, -1 };
     struct set set = { .n = 5, .d = 1, .x = x, .y = y };
@@ -259,7 +255,7 @@ static void hidden_by_a_far_row(void **state)
 }
 
 /* In pieces the factor is what it is in one; a stop between pieces ends it. */
-static void factor_in_pieces(void **state)
+TEST(factor_in_pieces)
 {
     size_t n = 2300;
     struct hg_cholesky c;
@@ -285,7 +281,7 @@ static void factor_in_pieces(void **state)
 }
 
 /* All Newton systems, those of the finish too, are max_iter at most. */
-static void max_iter_holds(void **state)
+TEST(max_iter_holds)
 {
     struct set set = set_two_class(5, 400, 6, 1);
     hinge_params params = inside(HINGE_C_SVC, hinge_kernel_linear(), 1);
@@ -297,17 +293,4 @@ static void max_iter_holds(void **state)
         assert_true(report.outcome == HINGE_MAX_ITER || report.outcome == HINGE_CONVERGED);
     }
     assert_int_equal(report.outcome, HINGE_CONVERGED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(open_solver_ends),      cmocka_unit_test(what_stalls_goes_on),
-        cmocka_unit_test(features_of_any_size), cmocka_unit_test(indefinite_kernels),
-        cmocka_unit_test(stopped_before_the_verdict),
-        cmocka_unit_test(rank_as_needed),       cmocka_unit_test(wide),
-        cmocka_unit_test(hidden_by_a_far_row),
-        cmocka_unit_test(factor_in_pieces),     cmocka_unit_test(max_iter_holds),
-    };
-    return cmocka_run_group_tests_name("ends of the interior point", tests, NULL, NULL);
 }

@@ -138,7 +138,7 @@ static void check_values(const hinge_kernel *k, const struct rows *a, const stru
     free(out);
 }
 
-static void values_are_those_of_the_definition(void **state)
+TEST(values_are_those_of_the_definition)
 {
     static const size_t shape[][3] = { { 1, 1, 1 }, { 3, 70, 7 }, { 65, 33, 130 }, { 515, 64, 5 }, { 2, 530, 40 } };
     uint64_t seed = 5;
@@ -163,7 +163,7 @@ static void values_are_those_of_the_definition(void **state)
 }
 
 /* Values too large for f32's products are made in f64 all the same. */
-static void features_beyond_f32(void **state)
+TEST(features_beyond_f32)
 {
     double x[] = { 1e30, 0, 1e30, 1e29 };
     float out[4];
@@ -177,7 +177,7 @@ static void features_beyond_f32(void **state)
 
 /* ---- one matrix -------------------------------------------------------------------------------------------------- */
 
-static void symmetric_to_the_bit(void **state)
+TEST(symmetric_to_the_bit)
 {
     for (int type = 0; type < 5; type++)
         for (int data = 0; data < FAR; data++)
@@ -209,7 +209,7 @@ static void symmetric_to_the_bit(void **state)
 }
 
 /* Of two matrices too, whatever their types and orders. */
-static void equal_rows_have_the_value_1(void **state)
+TEST(equal_rows_have_the_value_1)
 {
     size_t n = 70, d = 11;
     double *x = draw_data(DENSE, 4, n, d);
@@ -235,7 +235,7 @@ static int stop_at_once(void *arg, const hinge_progress *p)
     return ++*(int *)arg;
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     double x[] = { 1, 2, 3, 4, 5, 6 }, bad[] = { 1, NAN, 3, 4 }, out[9] = { 7, 7 };
     hinge_matrix a = hinge_matrix_f64(x, 3, 2), b = hinge_matrix_f64(x, 2, 3), c = hinge_matrix_f64(bad, 2, 2);
@@ -281,7 +281,7 @@ static void refusals(void **state)
     assert_int_equal(hinge_kernel_block(&failing, &a, &a, NULL, HINGE_F64, out, 3, &err), HINGE_ECALLBACK);
 }
 
-static void a_callback_ends_it(void **state)
+TEST(a_callback_ends_it)
 {
     size_t n = 1100, d = 2;
     int called = 0;
@@ -295,17 +295,4 @@ static void a_callback_ends_it(void **state)
     assert_non_null(strstr(err.text, "of 1100 rows"));
     free(x);
     free(out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_those_of_the_definition),
-        cmocka_unit_test(features_beyond_f32),
-        cmocka_unit_test(symmetric_to_the_bit),
-        cmocka_unit_test(equal_rows_have_the_value_1),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(a_callback_ends_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,11 +8,7 @@
 #include <hinge/theory.h>
 
 #include <malloc.h>
-#include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -187,12 +183,12 @@ static void keeps_to(double limit, bool cancel, double grace)
     }
 }
 
-static void time_limits(void **state)
+TEST(time_limits)
 {
     keeps_to(0.1, false, 0.1);
 }
 
-static void cancels(void **state)
+TEST(cancels)
 {
     keeps_to(0.1, true, 0.2); /* it is asked every 0.1 s */
 }
@@ -273,7 +269,7 @@ static void check_budget(const char *name, const hinge_data *data, size_t rows, 
     hinge_model_free(model);
 }
 
-static void memory_budgets(void **state)
+TEST(memory_budgets)
 {
     size_t found = 0;
     struct set warm = set_two_class(1, 4000, 60, 1); /* BLAS and OpenMP take what they keep */
@@ -296,7 +292,7 @@ static void memory_budgets(void **state)
 }
 
 /* No row fits, or a handful: the same optimum. */
-static void small_budgets(void **state)
+TEST(small_budgets)
 {
     struct set set = set_two_class(7, 3000, 10, 1.5);
     const size_t budgets[] = { 0, 1, 64, 4096, 3 * 3000 * sizeof(float), 1 << 20 };
@@ -326,7 +322,7 @@ size_t __wrap_hg_total_memory(void)
 }
 
 /* What takes longer than a small training is not done for it, and nothing else changes. */
-static void small_trainings(void **state)
+TEST(small_trainings)
 {
     const size_t rows[] = { 20, 50, 190, 400 };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -341,13 +337,4 @@ static void small_trainings(void **state)
         assert_true(r.objective == report.objective && r.iterations == report.iterations);
         assert_string_equal(r.path, report.path);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_trainings), cmocka_unit_test(time_limits),   cmocka_unit_test(cancels),
-        cmocka_unit_test(memory_budgets),  cmocka_unit_test(small_budgets),
-    };
-    return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
 }

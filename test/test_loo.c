@@ -2,9 +2,6 @@
 #include "test/support.h"
 
 #include <hinge/theory.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* What a model trained on all rows but i predicts for it. */
 static double without(const struct set *set, const hinge_params *params, size_t i)
@@ -58,7 +55,7 @@ static hinge_leave_one_out_report compare(const struct set *set, const hinge_par
 }
 
 /* Learning From Data, example 8.2: without (0, 0) and without (2, 2) the row left out is wrong, without (2, 0) not. */
-static void by_hand(void **state)
+TEST(by_hand)
 {
     double x[8] = { 0, 0, 2, 2, 2, 0, 3, 0 }, y[4] = { -1, -1, 1, 1 }, predictions[4];
     hinge_matrix m = hinge_matrix_f64(x, 4, 2);
@@ -72,7 +69,7 @@ static void by_hand(void **state)
     assert_true(r.n == 4 && r.n_sv == 3 && r.retrained == 3 && r.errors == 2 && r.error == 0.5 && r.bound == 0.75);
 }
 
-static void two_classes(void **state)
+TEST(two_classes)
 {
     struct set set = set_two_class(1, 90, 3, 2);
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.5), 1);
@@ -90,7 +87,7 @@ static void two_classes(void **state)
     compare(&set, &params, 0);
 }
 
-static void more_classes(void **state)
+TEST(more_classes)
 {
     static const double labels[3] = { 4, 1, 9 };
     struct set set = set_blobs(2, 60, 2, 3, labels, 1);
@@ -104,7 +101,7 @@ static void more_classes(void **state)
     compare(&set, &params, 0);
 }
 
-static void regression(void **state)
+TEST(regression)
 {
     struct set set = set_regression(3, 70, 2);
     hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.5), 1);
@@ -116,7 +113,7 @@ static void regression(void **state)
 
 /* Two vectors at C, none on the margin: b is the middle of a range, which (5) bounds too: 0.25 of [-0.25, 0.75].
  * Without (5) it is 0: a row that is no support vector has a say, so every row is left out. */
-static void no_margin_vector(void **state)
+TEST(no_margin_vector)
 {
     double x[5] = { -1, 1, 5, -30, 30 }, y[5] = { -1, 1, 1, -1, 1 };
     struct set set = { 5, 1, x, y }, rest = { 4, 1, x, y };
@@ -132,7 +129,7 @@ static void no_margin_vector(void **state)
 }
 
 /* Through the origin the only row of a class may be no support vector; without it there is one class only. */
-static void only_row_of_a_class(void **state)
+TEST(only_row_of_a_class)
 {
     struct set set = { 3, 1, (double[]){ -0.1, -1, 10 }, (double[]){ -1, -1, 1 } };
     hinge_matrix x = set_matrix(&set);
@@ -151,7 +148,7 @@ static void only_row_of_a_class(void **state)
 
 /* Where coefficients are 0 or C and b is the middle of a range, what rounding leaves of the start for all rows must not
  * hold it. */
-static void warm_as_cold(void **state)
+TEST(warm_as_cold)
 {
     for (uint64_t t = 0; t < 110; t++) {
         uint64_t seed = t * 77 + 5;
@@ -182,7 +179,7 @@ static int stop_at_third(void *arg, const hinge_progress *progress)
     return progress->problem >= 3;
 }
 
-static void stops_threads_refusals(void **state)
+TEST(stops_threads_refusals)
 {
     struct set set = set_two_class(5, 60, 3, 2);
     hinge_matrix x = set_matrix(&set);
@@ -212,14 +209,4 @@ static void stops_threads_refusals(void **state)
     x.rows = 1;
     assert_int_equal(hinge_leave_one_out(&x, set.y, &params, b, &r, &err), HINGE_EINVAL);
     assert_int_equal(hinge_leave_one_out(&x, set.y, NULL, b, &r, &err), HINGE_EINVAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),    cmocka_unit_test(two_classes),      cmocka_unit_test(more_classes),
-        cmocka_unit_test(regression), cmocka_unit_test(no_margin_vector), cmocka_unit_test(stops_threads_refusals),
-        cmocka_unit_test(warm_as_cold), cmocka_unit_test(only_row_of_a_class),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,16 +7,9 @@
  * terms, and the extremes of a step against the gradient that the step itself left. The second-order gain ranks
  * in f32: what is chosen must be within f32's error of the best, and where ties are exact, the lowest.
  */
+#include "test/tests.h"
 #include "lib/base/base.h"
 #include "solver/smo/loops.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h> /* wants the four above it */
 
 enum { MAX_N = 700, MAX_ROWS = 19, SHIFT = 9, GUARD = 8, ROOM = MAX_N + SHIFT + GUARD, ROUNDS = 400 };
 static const double sentinel = 12345.678;
@@ -40,6 +33,8 @@ struct arrays {
     double *g, *up, *down;
     double room_g[ROOM], room_up[ROOM], room_down[ROOM];
 };
+
+static const struct hg_loops *loops; /* of the level under test */
 
 static void guard(double *values, size_t n)
 {
@@ -95,9 +90,8 @@ static void same_extremes(const struct hg_extremes *got, const struct hg_extreme
 
 /* ---- scan ------------------------------------------------------------------------------------------------ */
 
-static void test_scan(void **state)
+TEST(test_scan)
 {
-    const struct hg_loops *loops = *state;
     static struct arrays a;
     uint64_t seed = 1;
     for (int round = 0; round < ROUNDS; round++) {
@@ -108,9 +102,8 @@ static void test_scan(void **state)
     }
 }
 
-static void test_scan_nothing_may_move(void **state)
+TEST(test_scan_nothing_may_move)
 {
-    const struct hg_loops *loops = *state;
     double g[100] = { 0 }, up[100], down[100];
     for (size_t j = 0; j < 100; j++)
         up[j] = INFINITY, down[j] = -INFINITY;
@@ -122,9 +115,8 @@ static void test_scan_nothing_may_move(void **state)
     }
 }
 
-static void test_scan_flags_what_is_not_finite(void **state)
+TEST(test_scan_flags_what_is_not_finite)
 {
-    const struct hg_loops *loops = *state;
     static struct arrays a;
     static const double bad[] = { NAN, INFINITY, -INFINITY, -NAN };
     uint64_t seed = 2;
@@ -140,7 +132,7 @@ static void test_scan_flags_what_is_not_finite(void **state)
 
 /* ---- add_rows -------------------------------------------------------------------------------------------- */
 
-static void check_add_rows(const struct hg_loops *loops, bool f32)
+static void check_add_rows(bool f32)
 {
     static float rows32[MAX_ROWS][ROOM];
     static double rows64[MAX_ROWS][ROOM];
@@ -179,15 +171,14 @@ static void check_add_rows(const struct hg_loops *loops, bool f32)
     }
 }
 
-static void test_add_rows(void **state)
+TEST(test_add_rows)
 {
-    check_add_rows(*state, true);
-    check_add_rows(*state, false);
+    check_add_rows(true);
+    check_add_rows(false);
 }
 
-static void test_add_rows_cut_anywhere(void **state)
+TEST(test_add_rows_cut_anywhere)
 {
-    const struct hg_loops *loops = *state;
     static double row[11][300], whole[300], cut[300];
     const double *at[11];
     double coef[11];
@@ -213,7 +204,7 @@ static void test_add_rows_cut_anywhere(void **state)
 
 /* ---- step ------------------------------------------------------------------------------------------------ */
 
-static void check_step(const struct hg_loops *loops, bool f32)
+static void check_step(bool f32)
 {
     static float i32[ROOM], j32[ROOM];
     static double i64[ROOM], j64[ROOM], before[MAX_N];
@@ -244,10 +235,10 @@ static void check_step(const struct hg_loops *loops, bool f32)
     }
 }
 
-static void test_step(void **state)
+TEST(test_step)
 {
-    check_step(*state, true);
-    check_step(*state, false);
+    check_step(true);
+    check_step(false);
 }
 
 /* ---- second ---------------------------------------------------------------------------------------------- */
@@ -261,7 +252,7 @@ static long double gain(double v, double kii, double kij, double kjj)
 }
 
 /* Gram entries such that kii + kjj - 2 kij is well away from 0 and f32 can rank. */
-static void check_second(const struct hg_loops *loops, bool f32)
+static void check_second(bool f32)
 {
     static float diagonal[ROOM], k32[ROOM];
     static double k64[ROOM];
@@ -304,16 +295,15 @@ static void check_second(const struct hg_loops *loops, bool f32)
     }
 }
 
-static void test_second(void **state)
+TEST(test_second)
 {
-    check_second(*state, true);
-    check_second(*state, false);
+    check_second(true);
+    check_second(false);
 }
 
 /* A curvature of 0 or less counts as tau: such an entry wins over any other of the same slope. */
-static void test_second_without_curvature(void **state)
+TEST(test_second_without_curvature)
 {
-    const struct hg_loops *loops = *state;
     double g[200], down[200], k[200];
     float diagonal[200];
     for (size_t at = 0; at < 200; at++) {
@@ -334,9 +324,8 @@ static void to_narrow(float *to, const double *from, size_t n)
 }
 
 /* Steps and choices in f32 against plain loops; where values are whole numbers all is exact, ties too. */
-static void test_narrow(void **state)
+TEST(test_narrow)
 {
-    const struct hg_loops *loops = *state;
     static struct arrays a;
     static float g32[ROOM], up32[ROOM], down32[ROOM], ki[ROOM], kj[ROOM], diagonal[ROOM];
     uint64_t seed = 8;
@@ -385,9 +374,8 @@ static void test_narrow(void **state)
 
 /* ---- below ----------------------------------------------------------------------------------------------- */
 
-static void test_below(void **state)
+TEST(test_below)
 {
-    const struct hg_loops *loops = *state;
     static struct arrays a;
     static uint32_t got[MAX_N + GUARD];
     uint64_t seed = 7;
@@ -410,10 +398,9 @@ static void test_below(void **state)
 
 /* ---- the tables ------------------------------------------------------------------------------------------ */
 
-static void test_names(void **state)
+TEST(test_names)
 {
     static const char *const names[] = { "plain", "v2", "v3", "v4" };
-    const struct hg_loops *loops = *state;
     int level = 0;
     while (level < 4 && hg_loops(level + 1) != loops)
         level++;
@@ -424,30 +411,15 @@ static void test_names(void **state)
 int main(void)
 {
     static const char *const levels[] = { "plain", "v2", "v3", "v4" };
-    static const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_scan),
-        cmocka_unit_test(test_scan_nothing_may_move),
-        cmocka_unit_test(test_scan_flags_what_is_not_finite),
-        cmocka_unit_test(test_add_rows),
-        cmocka_unit_test(test_add_rows_cut_anywhere),
-        cmocka_unit_test(test_step),
-        cmocka_unit_test(test_second),
-        cmocka_unit_test(test_second_without_curvature),
-        cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_below),
-    };
     int best = hg_cpu_level(0), failed = 0;
     for (int level = 1; level <= 4; level++) {
-        if (level > best || (level > 1 && hg_loops(level) == hg_loops(1))) {
+        loops = hg_loops(level);
+        if (level > best || (level > 1 && loops == hg_loops(1))) {
             print_message("level %s: not run here\n", levels[level - 1]);
             continue;
         }
-        struct CMUnitTest tests[sizeof all / sizeof *all];
-        memcpy(tests, all, sizeof tests);
-        for (size_t t = 0; t < sizeof all / sizeof *all; t++)
-            tests[t].initial_state = (void *)hg_loops(level);
-        failed += cmocka_run_group_tests_name(levels[level - 1], tests, NULL, NULL);
+        print_message("level %s:\n", levels[level - 1]);
+        failed += run_program(NULL);
     }
     return failed;
 }

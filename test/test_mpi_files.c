@@ -5,10 +5,6 @@
 
 #include <hinge/io.h>
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* What becomes of a file: it is refused, rank 0 reads all of it, or each rank its part. */
 enum reads { BAD, ONE, PARTS };
 
@@ -64,10 +60,8 @@ static void read_rank(const struct hm_net *net, void *arg)
 /* At every split: with as many ranks as bytes, each position begins a part. */
 static void check_file(const char *name, const void *bytes, size_t size, hinge_data_options options, enum reads reads)
 {
-    char path[PATH_ROOM];
-    memcpy(path, path_of(name), sizeof path);
-    struct reading r = { .path = path, .options = options };
-    write_file(path, bytes, size);
+    struct reading r = { .path = path_of(name), .options = options };
+    write_file(r.path, bytes, size);
     hinge_status status = hinge_data_read(r.path, &options, &r.all, &r.err);
     assert_int_equal(status == HINGE_OK, reads != BAD);
     for (size_t ranks = 1; ranks <= size + 2; ranks += ranks < 9 ? 1 : size + 2 - ranks > 0 ? size + 2 - ranks : 1) {
@@ -79,7 +73,6 @@ static void check_file(const char *name, const void *bytes, size_t size, hinge_d
             assert_int_equal(r.readers, reads == ONE ? 1 : r.all.x.rows);
     }
     hinge_data_free(&r.all);
-    assert_int_equal(remove(r.path), 0);
 }
 
 static void check_splits(const char *text, enum reads reads)
@@ -87,7 +80,7 @@ static void check_splits(const char *text, enum reads reads)
     check_file("data", text, strlen(text), (hinge_data_options){ 0 }, reads);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
     check_splits("1 1:2 3:4\n-1 2:5\n1\n-1 4:1e3 # a comment\n", PARTS);
     check_splits("+1 1:0.5 2:7\r\n-1 1:3\r\n+1 6:2", PARTS);
@@ -106,7 +99,7 @@ static void test_files(void **state)
 }
 
 /* Labels that are words are numbered as one reader numbers them, and refused where he does. */
-static void test_words(void **state)
+TEST(test_words)
 {
     const char *const dog_cow[] = { "dog", "a cow" }, *const twice[] = { "dog", "dog" };
     const hinge_words known = { 2, (const char **)(void *)dog_cow }, bad = { 2, (const char **)(void *)twice };
@@ -127,7 +120,7 @@ static void check_csv(const char *text, hinge_data_options options, enum reads r
 }
 
 /* What line 1 tells, each rank looks at; where it may be a header or not, rank 0 reads all. */
-static void test_csv(void **state)
+TEST(test_csv)
 {
     const hinge_data_options plain = { 0 }, last = { .label_column = -1 }, headed = { .header = 1 };
     check_csv("1,2,3\r\n2,3,4.5\r\n1,0,0\r\n2,\"7\",8", plain, PARTS);
@@ -174,18 +167,15 @@ static struct bytes npy_of(const char *descr, bool fortran, size_t rows, size_t 
 
 static void check_npy(const struct bytes *x, const struct bytes *labels, hinge_data_options options, enum reads reads)
 {
-    char path[PATH_ROOM];
-    memcpy(path, path_of("labels.npy"), sizeof path);
+    const char *path = path_of("labels.npy");
     options.labels_path = labels != NULL ? path : NULL;
     if (labels != NULL)
         write_file(path, labels->data, labels->size);
     check_file("data", x->data, x->size, options, reads);
-    if (labels != NULL)
-        assert_int_equal(remove(path), 0);
 }
 
 /* Each rank takes its own rows and labels; what is refused, is by the words and place of hinge_data_read. */
-static void test_npy(void **state)
+TEST(test_npy)
 {
     const hinge_data_options plain = { 0 };
     for (int k = 0; k < 4; k++) {
@@ -212,15 +202,4 @@ static void test_npy(void **state)
     check_npy(&odd, NULL, plain, BAD);
     const char *text = "1 1:2\n1 1:3\n";
     check_file("data", text, strlen(text), (hinge_data_options){ .labels_path = "none" }, BAD);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_files, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_words, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_csv, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_npy, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 #include "test/ranks.h"
 #include "test/support.h"
 
-#include <math.h>
-
 static void add_halves(const struct hm_net *net, void *arg)
 {
     double part[600], sums[2];
@@ -18,7 +16,7 @@ static void add_halves(const struct hm_net *net, void *arg)
         memcpy(arg, sums, sizeof sums);
 }
 
-static void test_sums(void **state)
+TEST(test_sums)
 {
     double first[2], other[2];
     long double truth = 0;
@@ -31,12 +29,4 @@ static void test_sums(void **state)
         run_ranks(ranks, add_halves, other);
         assert_memory_equal(first, other, sizeof first);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

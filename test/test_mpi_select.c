@@ -4,10 +4,6 @@
 #include "test/ranks.h"
 #include "test/support.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct grid {
     struct set set;
     hinge_params params;
@@ -75,7 +71,7 @@ static void assert_same_best(const hinge_selection *a, const hinge_selection *b)
 }
 
 /* One rank or two for each kernel at most: all scores, bit for bit. */
-static void test_same_points(void **state)
+TEST(test_same_points)
 {
     struct grid g = grid_of(200);
     hinge_selection *truth = alone(&g);
@@ -102,7 +98,7 @@ static void test_same_points(void **state)
 }
 
 /* More ranks than kernels, and than points; points that are dropped, known, or cannot be trained. */
-static void test_other_points(void **state)
+TEST(test_other_points)
 {
     struct grid g = grid_of(150);
     const double nus[] = { 0.3, 2, 0.5 };
@@ -140,7 +136,7 @@ static void test_other_points(void **state)
 }
 
 /* A rank that is stopped leaves its points; one that fails ends all. */
-static void test_ends(void **state)
+TEST(test_ends)
 {
     struct grid g = grid_of(800);
     g.options.no_refit = 1;
@@ -237,7 +233,7 @@ static void check_folds(struct folds *f, double tolerance)
     }
 }
 
-static void test_folds(void **state)
+TEST(test_folds)
 {
     const double labels[] = { 4, -1, 2 };
     const hinge_scaling unit = { .lower = 0, .upper = 1 };
@@ -291,7 +287,7 @@ static void test_folds(void **state)
 }
 
 /* A callback that ends it leaves the folds that are not done without predictions. */
-static void test_stopped_folds(void **state)
+TEST(test_stopped_folds)
 {
     enum { N = 600 };
     double predictions[N];
@@ -305,13 +301,4 @@ static void test_stopped_folds(void **state)
     for (size_t i = 0; i < N; i++)
         missing += isnan(predictions[i]);
     assert_int_equal(missing, N / 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_points), cmocka_unit_test(test_other_points),  cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_folds),       cmocka_unit_test(test_stopped_folds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

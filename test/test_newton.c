@@ -60,7 +60,7 @@ static void finish_and_check(struct problem *p, double from)
             CHECK_NEAR(p->qp.beta[l][i], p->optimum[l][i], 1e-4);
 }
 
-static void test_known_optimum(void **state)
+TEST(test_known_optimum)
 {
     static const double ridge[] = { 0.5, 1e-3, 1e-5 };
     for (int kind = next_kind(-1); kind < KINDS; kind = next_kind(kind))
@@ -73,7 +73,7 @@ static void test_known_optimum(void **state)
 }
 
 /* One factorisation and a few solutions are enough where the bounds are nearly right. */
-static void test_few_systems(void **state)
+TEST(test_few_systems)
 {
     double g[400];
     int stop = 0;
@@ -90,7 +90,7 @@ static void test_few_systems(void **state)
 }
 
 /* A finish that takes more work than it was granted ends, and what it has is feasible. */
-static void test_granted(void **state)
+TEST(test_granted)
 {
     double g[400];
     int stop = 0;
@@ -113,7 +113,7 @@ static void test_granted(void **state)
 }
 
 /* No entry is inside its box at the optimum, nor at the start. */
-static void test_all_at_bounds(void **state)
+TEST(test_all_at_bounds)
 {
     double g[200];
     int stop = 0;
@@ -216,7 +216,7 @@ static bool agree(const struct set *s, hinge_params p)
     return r.newton_steps > 0;
 }
 
-static void test_tasks(void **state)
+TEST(test_tasks)
 {
     struct set c = set_two_class(3, 120, 4, 1.5), r = set_regression(4, 80, 3);
     double weights[120];
@@ -242,7 +242,7 @@ static void test_tasks(void **state)
 
 /* A smooth kernel and large boxes: steps of two entries do not get done with W, systems of its free entries do. Seen:
  * 250,000 and 5,200,000 steps. */
-static void test_in_the_working_set(void **state)
+TEST(test_in_the_working_set)
 {
     struct set s = set_regression(9, 1500, 3);
     hinge_params p = hinge_params_default(HINGE_EPSILON_SVR);
@@ -268,7 +268,7 @@ static void test_in_the_working_set(void **state)
 }
 
 /* Every row three times, some of them with the other label; kernels of rank 3 and 10; C from tiny to huge. */
-static void test_degenerate(void **state)
+TEST(test_degenerate)
 {
     struct set s = set_two_class(7, 120, 2, 1.5);
     for (size_t i = 40; i < 120; i++)
@@ -299,7 +299,7 @@ static void test_degenerate(void **state)
 
 /* ---- budgets, threads, ends -------------------------------------------------------------------------------------- */
 
-static void test_no_room(void **state)
+TEST(test_no_room)
 {
     double g[400];
     int stop = 0;
@@ -336,7 +336,7 @@ static void test_no_room(void **state)
 }
 
 /* More rows than are factored at a time. */
-static void test_threads_give_the_same_bits(void **state)
+TEST(test_threads_give_the_same_bits)
 {
     enum { N = 900 };
     double *one[2] = { malloc(N * sizeof(double)), malloc(N * sizeof(double)) }, *g = malloc(N * sizeof *g),
@@ -376,7 +376,7 @@ static void stop_later(void *arg, double violation)
         *s->stop = 2;
 }
 
-static void test_stopped(void **state)
+TEST(test_stopped)
 {
     double g[600];
     struct problem p = problem_new(PLAIN, 600, 3, 0.5, 0.2, 1e-5);
@@ -397,7 +397,7 @@ static void test_stopped(void **state)
     problem_free(&p);
 }
 
-static void test_failing_source(void **state)
+TEST(test_failing_source)
 {
     double g[200];
     struct problem p = problem_new(BY_SIGN, 200, 64, 0.3, 0.3, 0.5);
@@ -415,7 +415,7 @@ static void test_failing_source(void **state)
 }
 
 /* SMO turns to it for a tight eps, and never where it was told not to. */
-static void test_when(void **state)
+TEST(test_when)
 {
     for (int threads = 1; threads <= 2; threads++) {
         struct problem p = problem_new(PLAIN, 1200, 5, 0.3, 0.2, 1e-3);
@@ -435,7 +435,7 @@ static void test_when(void **state)
 
 /* Where the work allowed is done before a system was solved, there is no step: what memory held in its place is not
  * taken for one. */
-static void no_step_without_a_system(void **state)
+TEST(no_step_without_a_system)
 {
     enum { N = 4 };
     int stop = 0;
@@ -459,19 +459,4 @@ static void no_step_without_a_system(void **state)
         assert_true(in.beta[0][k] == 0 && in.g[k] == 0);
     hg_face_free(&face);
     hg_inner_free(&in);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_optimum), cmocka_unit_test(test_few_systems),
-        cmocka_unit_test(test_granted),       cmocka_unit_test(test_all_at_bounds),
-        cmocka_unit_test(test_tasks),         cmocka_unit_test(test_in_the_working_set),
-        cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_no_room),       cmocka_unit_test(test_threads_give_the_same_bits),
-        cmocka_unit_test(test_stopped),       cmocka_unit_test(test_failing_source),
-        cmocka_unit_test(test_when),
-        cmocka_unit_test(no_step_without_a_system),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,6 @@
 #include <hinge/io.h>
 #include <hinge/qp.h>
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* The dual in its plain form: variable v of row v % n, with sign s[v]: min 1/2 u'Qu + p'u, 0 <= u <= C. Decision values
@@ -95,7 +91,7 @@ static void check(const struct set *set, const double *gram, const hinge_params 
     assert_true(c.sum_residual == 0 && c.box_residual == 0);
 }
 
-static void against_the_dense_dual(void **state)
+TEST(against_the_dense_dual)
 {
     double softness = 0.7;
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, 1), hinge_kernel_rbf(0.8),
@@ -126,7 +122,7 @@ static void against_the_dense_dual(void **state)
 
 /* <x, z> + 1 is the linear kernel of x with a feature of ones; with a bias, where sum beta = 0, the 1 makes no
  * difference. */
-static void ones(void **state)
+TEST(ones)
 {
     for (int t = 0; t < 2; t++) {
         hinge_task task = t == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
@@ -159,7 +155,7 @@ static void ones(void **state)
 }
 
 /* Larger than a working set, in f32 with shrinking, for 1 and 2 threads; classes; an indefinite kernel. */
-static void larger(void **state)
+TEST(larger)
 {
     const double labels[] = { 5, 2, 7 };
     struct set set = set_blobs(11, 1800, 4, 3, labels, 2);
@@ -193,7 +189,7 @@ static void larger(void **state)
     assert_true(c.kkt <= 2e-3 && c.box_residual == 0);
 }
 
-static void degenerate(void **state)
+TEST(degenerate)
 {
     struct set set = set_two_class(15, 60, 3, 1);
     hinge_params params = exactly(HINGE_C_SVC, hinge_kernel_linear(), 1);
@@ -220,18 +216,16 @@ static void degenerate(void **state)
 }
 
 /* A saved model has rho 0, comes back as it was, and LIBSVM computes the same. */
-static void files(void **state)
+TEST(files)
 {
     struct set set = set_two_class(4, 80, 3, 1);
     hinge_params params = exactly(HINGE_C_SVC, hinge_kernel_rbf(0.5), 2);
     hinge_model *model = fit(&set, &params, NULL), *loaded = NULL;
-    char name[PATH_ROOM];
-    temporary_file(name);
+    const char *name = path_of("model");
     assert_int_equal(hinge_model_save(model, name, NULL), HINGE_OK);
     assert_int_equal(hinge_model_load(&loaded, name, NULL, NULL), HINGE_OK);
     struct svm_model *theirs = svm_load_model(name);
     assert_non_null(theirs);
-    unlink(name);
     assert_true(hinge_model_rho(loaded)[0] == 0 && theirs->rho[0] == 0);
     double *f = fit_decisions(model, &set, HINGE_PRECISION_F64), *g = fit_decisions(loaded, &set, HINGE_PRECISION_F64);
     assert_memory_equal(f, g, set.n * sizeof *f);
@@ -243,13 +237,4 @@ static void files(void **state)
     }
     svm_free_and_destroy_model(&theirs);
     hinge_model_free(loaded);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_the_dense_dual), cmocka_unit_test(ones), cmocka_unit_test(larger),
-        cmocka_unit_test(degenerate), cmocka_unit_test(files),
-    };
-    return cmocka_run_group_tests_name("no bias", tests, NULL, NULL);
 }

@@ -4,13 +4,6 @@
 
 #include <float.h>
 #include <locale.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 static locale_t c_locale;
 
@@ -60,7 +53,7 @@ static void check_parse(const char *text)
         fail_msg("'%s': %.17g, not %.17g", text, value, truth);
 }
 
-static void parse_edges(void **state)
+TEST(parse_edges)
 {
     static const char *const texts[] = { "0",
                                          "-0",
@@ -146,7 +139,7 @@ static void parse_edges(void **state)
     assert_true(isnan(value) && whole);
 }
 
-static void parse_long_texts(void **state)
+TEST(parse_long_texts)
 {
     enum { LENGTH = 3000 };
     char text[LENGTH + 32];
@@ -171,7 +164,7 @@ static void parse_long_texts(void **state)
     check_parse(text);
 }
 
-static void parse_stops_and_refuses(void **state)
+TEST(parse_stops_and_refuses)
 {
     static const struct {
         const char *text;
@@ -227,7 +220,7 @@ static void parse_stops_and_refuses(void **state)
     }
 }
 
-static void parse_random_doubles(void **state)
+TEST(parse_random_doubles)
 {
     uint64_t seed = 1;
     char text[64];
@@ -243,7 +236,7 @@ static void parse_random_doubles(void **state)
 }
 
 /* Random digits and exponents, many of them near the middle between two doubles. */
-static void parse_random_decimals(void **state)
+TEST(parse_random_decimals)
 {
     uint64_t seed = 2;
     char text[64];
@@ -298,7 +291,7 @@ static void check_format(double v)
         fail_msg("%s is not as close as %s", text, other);
 }
 
-static void format_examples(void **state)
+TEST(format_examples)
 {
     static const struct {
         double v;
@@ -338,7 +331,7 @@ static void format_examples(void **state)
     assert_string_equal(text, "nan");
 }
 
-static void format_random(void **state)
+TEST(format_random)
 {
     uint64_t seed = 3;
     for (int i = 0; i < 100000; i++) {
@@ -359,7 +352,7 @@ static void format_random(void **state)
     }
 }
 
-static void integers(void **state)
+TEST(integers)
 {
     const char *const none[] = { "", "-", "x", "-5", "+5", "99999999999999999999" };
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
@@ -390,7 +383,7 @@ static void integers(void **state)
 }
 
 /* Under a locale with a decimal comma nothing changes. */
-static void foreign_locale(void **state)
+TEST(foreign_locale)
 {
     static const char *const names[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "ru_RU.UTF-8", "de_DE" };
     locale_t comma = (locale_t)0;
@@ -413,21 +406,10 @@ static void foreign_locale(void **state)
     assert_true(slow == 1.5e-300 && fast == 1.5);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parse_edges),
-        cmocka_unit_test(parse_long_texts),
-        cmocka_unit_test(parse_stops_and_refuses),
-        cmocka_unit_test(parse_random_doubles),
-        cmocka_unit_test(parse_random_decimals),
-        cmocka_unit_test(format_examples),
-        cmocka_unit_test(format_random),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(foreign_locale),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_program(argv[argc > 1 ? 1 : argc]);
     freelocale(c_locale);
     return failed;
 }

@@ -2,9 +2,6 @@
 #include "test/support.h"
 
 #include <hinge/theory.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Rows that w = (1, .., 1) / sqrt(d), b tell apart with at least this margin. */
 static struct set separable(uint64_t seed, size_t n, size_t d, double b, double margin)
@@ -42,7 +39,7 @@ static size_t errors_of(const struct set *set, const double *w, double b)
 /* ---- the perceptron ---------------------------------------------------------------------------------------------- */
 
 /* [Shi, eq. 1] to the letter, with "<" or "<=". */
-static void batch_by_plain_loops(void **state)
+TEST(batch_by_plain_loops)
 {
     struct set set = set_two_class(1, 1500, 4, 2);
     double start[4] = { 0.3, -0.2, 0.1, 0.05 };
@@ -82,7 +79,7 @@ static void batch_by_plain_loops(void **state)
         }
 }
 
-static void separable_data_are_separated(void **state)
+TEST(separable_data_are_separated)
 {
     static const size_t batches[4] = { 0, 1, 16, 5000 };
     for (size_t k = 0; k < 8; k++) {
@@ -106,7 +103,7 @@ static void separable_data_are_separated(void **state)
     }
 }
 
-static void strict_from_zero_stays(void **state)
+TEST(strict_from_zero_stays)
 {
     struct set set = separable(9, 50, 3, 0, 0.1);
     hinge_matrix x = set_matrix(&set);
@@ -176,7 +173,7 @@ static double exact(const struct set *set, double lambda, int bias, double *w)
 }
 
 /* After the documented number of epochs the objective is within 1e-2 of the optimum, with b and without. */
-static void near_the_optimum(void **state)
+TEST(near_the_optimum)
 {
     struct set sets[3] = { set_two_class(11, 1000, 5, 1.5), set_shipped("breast_cancer", "train", 30, 0, 1, 0),
                            separable(12, 500, 4, 0.5, 0.05) };
@@ -200,7 +197,7 @@ static void near_the_optimum(void **state)
 }
 
 /* Two steps of the recursion by hand. */
-static void steps_by_hand(void **state)
+TEST(steps_by_hand)
 {
     double x[2] = { 2, 2 }, y[2] = { 1, 1 }, w;
     hinge_matrix two = hinge_matrix_f64(x, 2, 1);
@@ -224,7 +221,7 @@ static void steps_by_hand(void **state)
 }
 
 /* b is the best there is for w: no other value has a lower objective. */
-static void best_bias(void **state)
+TEST(best_bias)
 {
     struct set set = set_two_class(13, 301, 3, 2);
     hinge_matrix x = set_matrix(&set);
@@ -244,7 +241,7 @@ static void best_bias(void **state)
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
-static void threads_seeds_types(void **state)
+TEST(threads_seeds_types)
 {
     struct set set = set_two_class(21, 5000, 7, 2);
     float *x32 = get(5000 * 9, sizeof *x32);
@@ -283,7 +280,7 @@ static void threads_seeds_types(void **state)
     }
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     double x[4] = { 1, 2, 3, 4 }, y[2] = { 1, -1 }, odd[2] = { 1, 0 }, bad[4] = { 1, NAN, 3, 4 };
     double w[2] = { 5, 6 }, b = 7;
@@ -349,7 +346,7 @@ static int watching(void *arg, const hinge_progress *p)
 }
 
 /* A run that its callback ends after some rounds has come to what a run of as many rounds comes to. */
-static void callback_ends_it(void **state)
+TEST(callback_ends_it)
 {
     struct set set = set_two_class(23, 600, 5, 3);
     hinge_matrix x = set_matrix(&set);
@@ -377,16 +374,4 @@ static void callback_ends_it(void **state)
             assert_int_equal(watch.steps, last * (batch == 0 ? 600 : 86));
             assert_true(memcmp(v, w, sizeof v) == 0 && a == b);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batch_by_plain_loops),   cmocka_unit_test(separable_data_are_separated),
-        cmocka_unit_test(strict_from_zero_stays), cmocka_unit_test(near_the_optimum),
-        cmocka_unit_test(steps_by_hand),          cmocka_unit_test(best_bias),
-        cmocka_unit_test(threads_seeds_types),    cmocka_unit_test(refusals),
-        cmocka_unit_test(callback_ends_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static struct set normal(size_t n, size_t d, uint64_t *seed)
 /* ---- what f32 is too coarse for ---------------------------------------------------------------------------------- */
 
 /* Each support vector has a near one of the other class; the examples are those. */
-static void near_twins(void **state)
+TEST(near_twins)
 {
     uint64_t seed = 8;
     struct set sv = normal(1000, 80, &seed);
@@ -114,7 +114,7 @@ static void near_twins(void **state)
 }
 
 /* Few different values of K, each wrong by the same in all its places. */
-static void zeros_and_ones(void **state)
+TEST(zeros_and_ones)
 {
     uint64_t seed = 9;
     struct set sv = set_new(2500, 64), x = set_new(60, 64);
@@ -130,7 +130,7 @@ static void zeros_and_ones(void **state)
 }
 
 /* Models of every task and kernel that predict in f32 where that is enough; it is for some. */
-static void all_kinds(void **state)
+TEST(all_kinds)
 {
     uint64_t seed = 10;
     int labels = 0, values = 0;
@@ -150,7 +150,7 @@ static void all_kinds(void **state)
 
 /* ---- examples that are too large --------------------------------------------------------------------------------- */
 
-static void too_large(void **state)
+TEST(too_large)
 {
     uint64_t seed = 11;
     static const double large[] = { 1e15, 1e20, 1e38, 1e160, DBL_MAX, -DBL_MAX };
@@ -174,7 +174,7 @@ static void too_large(void **state)
 /* ---- what f32 does not hold -------------------------------------------------------------------------------------- */
 
 /* Coefficients, products with them, values or a gamma that are less or more than f32 holds. The labels hang on them. */
-static void too_small(void **state)
+TEST(too_small)
 {
     uint64_t seed = 14;
     struct set sv = normal(1500, 50, &seed), x = normal(40, 50, &seed);
@@ -204,7 +204,7 @@ static void too_small(void **state)
 }
 
 /* Values that are infinite for the support vectors of one class say nothing of the problem of two others. */
-static void infinite_for_others(void **state)
+TEST(infinite_for_others)
 {
     uint64_t seed = 13;
     for (int ovr = 0; ovr < 2; ovr++) {
@@ -234,7 +234,7 @@ static void infinite_for_others(void **state)
 
 /* The bound of f32's error holds, and is no looser for features that are 0 in a support vector: labels of such models
  * are told in f32. */
-static void few_nonzeros(void **state)
+TEST(few_nonzeros)
 {
     uint64_t seed = 14;
     struct set sv = set_new(2500, 123), x = set_new(200, 123);
@@ -263,7 +263,7 @@ static void few_nonzeros(void **state)
 
 /* Labels of many examples by a small model are made in f32 where that may do, and are those of exact values; values
  * are made in f64. Some examples are support vectors, some of which are equal. */
-static void many_by_few(void **state)
+TEST(many_by_few)
 {
     uint64_t seed = 13;
     struct set sv = normal(1000, 5, &seed), x = normal(4500, 5, &seed);
@@ -341,7 +341,7 @@ static void check_classes(const hinge_model *m, const struct set *x, double with
 }
 
 /* Labels are begun in f32, where votes between some classes are not sure, and are those of exact values. */
-static void unsure_votes(void **state)
+TEST(unsure_votes)
 {
     uint64_t seed = 16;
     struct set sv = normal(2400, 40, &seed), x = normal(200, 40, &seed);
@@ -357,7 +357,7 @@ static void unsure_votes(void **state)
 }
 
 /* Equal vectors of a class are one in prediction, and those of different classes are not; the model keeps them all. */
-static void equal_vectors(void **state)
+TEST(equal_vectors)
 {
     uint64_t seed = 15;
     struct set sv = normal(1800, 20, &seed), x = normal(150, 20, &seed);
@@ -385,7 +385,7 @@ static void equal_vectors(void **state)
 /* ---- K(x, x) ----------------------------------------------------------------------------------------------------- */
 
 /* Support vectors as examples, all far from each other: f = coef - rho, to the bit. Some are twice there. */
-static void themselves(void **state)
+TEST(themselves)
 {
     uint64_t seed = 12;
     for (size_t d = 63; d < 250; d += 90)
@@ -414,7 +414,7 @@ static void themselves(void **state)
 }
 
 /* A child made by fork trains and predicts with one thread, whatever its parent did with two: doc/threads.md. */
-static void forks(void **state)
+TEST(forks)
 {
     static const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(5, 300, 4, 3, labels, 1);
@@ -435,15 +435,4 @@ static void forks(void **state)
     }
     assert_true(child > 0 && waitpid(child, &status, 0) == child);
     assert_int_equal(status, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(near_twins),    cmocka_unit_test(zeros_and_ones),
-                                        cmocka_unit_test(all_kinds),     cmocka_unit_test(too_large),
-                                        cmocka_unit_test(too_small),     cmocka_unit_test(infinite_for_others),
-                                        cmocka_unit_test(few_nonzeros),  cmocka_unit_test(many_by_few),
-                                        cmocka_unit_test(equal_vectors), cmocka_unit_test(unsure_votes),
-                                        cmocka_unit_test(themselves),    cmocka_unit_test(forks) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,6 @@
 #include <hinge/scaling.h>
 
 #include <fcntl.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const double labels[] = { 4, 2, 8 }; /* of blobs, where a test has none of its own */
@@ -81,7 +77,7 @@ static void search(const double *f, const bool *first, size_t n, double *a, doub
     }
 }
 
-static void fits_sigmoids(void **state)
+TEST(fits_sigmoids)
 {
     enum { N = 20000 };
     static double f[N];
@@ -133,7 +129,7 @@ static void fits_sigmoids(void **state)
 
 /* ---- Coupling -------------------------------------------------------------------------------------------- */
 
-static void couples(void **state)
+TEST(couples)
 {
     enum { MOST = 40 };
     static double r[MOST * MOST], work[MOST * MOST + MOST];
@@ -240,7 +236,7 @@ static void scale_both(struct set *train, struct set *test)
     memcpy(test->x, all.x + train->n * train->d, test->n * test->d * sizeof *all.x);
 }
 
-static void like_libsvm_shipped(void **state)
+TEST(like_libsvm_shipped)
 {
     struct set train = set_shipped("breast_cancer", "train", 30, 0, 1, 0);
     struct set test = set_shipped("breast_cancer", "test", 30, 0, 1, 0);
@@ -258,7 +254,7 @@ static void like_libsvm_shipped(void **state)
     like_theirs("four blobs", &train, &train, probable(HINGE_C_SVC, 0.1, 1));
 }
 
-static void like_libsvm_shared(void **state)
+TEST(like_libsvm_shared)
 {
     struct set train = set_shared("heart_scale", "train", 13, 0, 1, 0);
     struct set test = set_shared("heart_scale", "test", 13, 0, 1, 0);
@@ -283,7 +279,7 @@ static void widths(const char *name, const struct set *set, hinge_params params)
     svm_free_and_destroy_model(&theirs);
 }
 
-static void laplace(void **state)
+TEST(laplace)
 {
     struct set set = set_regression(51, 900, 5);
     set.y[7] = 1e4; /* beyond five deviations */
@@ -293,7 +289,7 @@ static void laplace(void **state)
     widths("made, nu", &set, nu);
 }
 
-static void laplace_shared(void **state)
+TEST(laplace_shared)
 {
     struct set set = set_shared("abalone", "train", 8, 0, 4, 0);
     set_scale(&set);
@@ -303,7 +299,7 @@ static void laplace_shared(void **state)
 /* ---- One-class ------------------------------------------------------------------------------------------- */
 
 /* f(x) = x, by hand. */
-static void density_marks(void **state)
+TEST(density_marks)
 {
     static const char text[] =
         "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\nSV\n1 1:1\n";
@@ -326,7 +322,7 @@ static void density_marks(void **state)
     hinge_model_free(model);
 }
 
-static void density(void **state)
+TEST(density)
 {
     struct set set = set_regression(52, 500, 3);
     hinge_params params = probable(HINGE_ONE_CLASS, 0.3, 1);
@@ -361,7 +357,7 @@ static void density(void **state)
 
 /* ---- Two classes: monotone ------------------------------------------------------------------------------- */
 
-static void monotone(void **state)
+TEST(monotone)
 {
     struct set set = set_two_class(53, 400, 5, 1.5);
     hinge_params params = probable(HINGE_C_SVC, 0.3, 2);
@@ -413,7 +409,7 @@ static void same_for_threads(const struct set *set, hinge_params params)
     assert_memory_equal(other->rho, first->rho, first->n_problems * sizeof(double));
 }
 
-static void threads_and_seeds(void **state)
+TEST(threads_and_seeds)
 {
     const double labels[] = { 4, 2, 8, 1 };
     struct set set = set_blobs(54, 900, 6, 4, labels, 1.5), line = set_regression(55, 500, 4);
@@ -425,7 +421,7 @@ static void threads_and_seeds(void **state)
 }
 
 /* Rows of weight 0 are as if they were not there: the calibration too. */
-static void weights_of_zero(void **state)
+TEST(weights_of_zero)
 {
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(56, 300, 5, k, labels, 1.5), junk = set_blobs(57, 40, 5, k, labels, 9);
@@ -440,7 +436,7 @@ static void weights_of_zero(void **state)
     }
 }
 
-static void precomputed(void **state)
+TEST(precomputed)
 {
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(58, 200, 4, k, labels, 1);
@@ -460,7 +456,7 @@ static void precomputed(void **state)
 
 /* ---- On data held out ------------------------------------------------------------------------------------ */
 
-static void held_out(void **state)
+TEST(held_out)
 {
     struct set set = set_blobs(59, 1500, 5, 3, labels, 1.5), line = set_regression(60, 800, 4);
     struct set train = set, test = { 900, set.d, set.x + 600 * set.d, set.y + 600 };
@@ -520,7 +516,7 @@ static struct set sorted_blobs(uint64_t seed, size_t n, size_t k, const double *
 }
 
 /* The sigmoid of each class is that of a problem of two classes, the rest being one, with all weights. */
-static void rest_is_a_class(void **state)
+TEST(rest_is_a_class)
 {
     enum { N = 400 };
     const double labels[] = { 4, 2, 8, 5 }, classes[] = { 2, 5 }, by_class[] = { 2, 0.5 };
@@ -562,7 +558,7 @@ static void rest_is_a_class(void **state)
 }
 
 /* From decision values by plain loops: the best sigmoid of each class, divided by their sum. */
-static void rest_held_out(void **state)
+TEST(rest_held_out)
 {
     const double labels[] = { 4, 2, 8, 5 };
     struct set train = set_blobs(72, 500, 5, 4, labels, 1.5), held = set_blobs(72, 700, 5, 4, labels, 1.5);
@@ -609,7 +605,7 @@ static double log_loss(const hinge_model *model, const struct set *set)
     return sum / (double)set->n;
 }
 
-static void rest_on_digits(void **state)
+TEST(rest_on_digits)
 {
     struct set train = set_shipped("digits", "train", 64, 0, 2, 0), test = set_shipped("digits", "test", 64, 0, 1, 0);
     scale_both(&train, &test);
@@ -663,7 +659,7 @@ static struct svm_model *their_load(void)
     return model;
 }
 
-static void files(void **state)
+TEST(files)
 {
     struct set three = set_blobs(61, 300, 5, 3, labels, 1.5), two = set_two_class(62, 200, 4, 1);
     struct set line = set_regression(63, 200, 4), one = line;
@@ -697,7 +693,7 @@ static void files(void **state)
     }
 }
 
-static void files_of_our_own(void **state)
+TEST(files_of_our_own)
 {
     struct set set = set_blobs(64, 300, 5, 3, labels, 1.5);
     hinge_params params = probable(HINGE_C_SVC, 0.3, 1);
@@ -726,7 +722,7 @@ static void files_of_our_own(void **state)
 
 /* ---- Single classes, refusals, stops --------------------------------------------------------------------- */
 
-static void single_class(void **state)
+TEST(single_class)
 {
     struct set set = set_two_class(65, 20, 3, 1);
     for (size_t i = 0; i < set.n; i++)
@@ -768,7 +764,7 @@ static void refused(const hinge_model *model, const struct set *set, const char 
     assert_true(p[0] == 42 && label == 42);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
     struct set set = set_blobs(66, 100, 3, 3, labels, 1), bad = set_blobs(66, 10000, 3, 3, labels, 1);
     hinge_params params = probable(HINGE_C_SVC, 0.3, 1);
@@ -810,7 +806,7 @@ static int watching(void *arg, const hinge_progress *progress)
 }
 
 /* A run stopped before its calibration is done has none, and is a usable model. */
-static void stops(void **state)
+TEST(stops)
 {
     struct set set = set_blobs(67, 400, 4, 3, labels, 1.5);
     for (int threads = 1; threads <= 2; threads++) {
@@ -842,7 +838,7 @@ static void stops(void **state)
 }
 
 /* nu at the most the classes allow: a fold that has a row less of the smaller one still calibrates. */
-static void largest_nu(void **state)
+TEST(largest_nu)
 {
     struct set set = set_two_class(68, 203, 4, 1);
     for (size_t i = 0; i < set.n; i++)
@@ -851,33 +847,4 @@ static void largest_nu(void **state)
     params.nu = 2 * 51.0 / 203;
     hinge_model *model = fit(&set, &params, NULL);
     assert_true(hinge_model_has_probability(model));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fits_sigmoids),
-        cmocka_unit_test(couples),
-        cmocka_unit_test(like_libsvm_shipped),
-        cmocka_unit_test(like_libsvm_shared),
-        cmocka_unit_test(laplace),
-        cmocka_unit_test(laplace_shared),
-        cmocka_unit_test(density),
-        cmocka_unit_test(density_marks),
-        cmocka_unit_test(monotone),
-        cmocka_unit_test(threads_and_seeds),
-        cmocka_unit_test(weights_of_zero),
-        cmocka_unit_test(precomputed),
-        cmocka_unit_test(held_out),
-        cmocka_unit_test(rest_is_a_class),
-        cmocka_unit_test(rest_held_out),
-        cmocka_unit_test(rest_on_digits),
-        cmocka_unit_test_setup_teardown(files, make_folder, remove_folder_of_model),
-        cmocka_unit_test_setup_teardown(files_of_our_own, make_folder, remove_folder_of_model),
-        cmocka_unit_test_setup_teardown(single_class, make_folder, remove_folder_of_model),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(stops),
-        cmocka_unit_test(largest_nu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* What must hold for any data: symmetries of the problem, weak duality, and certificates by plain loops. */
 #include "test/support.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const hinge_kernel_type types[] = { HINGE_LINEAR, HINGE_POLYNOMIAL, HINGE_RBF };
 
 static hinge_params small_problem(hinge_task task, hinge_kernel_type type, double C)
@@ -40,7 +36,7 @@ static void same_optimum(const struct set *a, const hinge_params *params_a, cons
         assert_near(g[i], sign * f[i], 1e-4);
 }
 
-static void permuting(void **state)
+TEST(permuting)
 {
     for (size_t t = 0; t < 6; t++) {
         hinge_task task = t < 3 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
@@ -58,7 +54,7 @@ static void permuting(void **state)
     }
 }
 
-static void flipping_labels(void **state)
+TEST(flipping_labels)
 {
     for (size_t k = 0; k < 3; k++) {
         struct set set = set_two_class(50 + k, 300, 4, 1), flipped = set_two_class(50 + k, 300, 4, 1);
@@ -75,7 +71,7 @@ static void flipping_labels(void **state)
     }
 }
 
-static void duplicating(void **state)
+TEST(duplicating)
 {
     for (size_t t = 0; t < 6; t++) {
         hinge_task task = t < 3 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
@@ -96,7 +92,7 @@ static void duplicating(void **state)
 }
 
 /* alpha' Q alpha / 2 - sum alpha under alpha -> alpha / s: objective / s. */
-static void scaling_kernel_and_C(void **state)
+TEST(scaling_kernel_and_C)
 {
     for (double s = 0.25; s <= 16; s *= 64) {
         struct set set = set_two_class(70, 300, 5, 1), scaled = set_two_class(70, 300, 5, 1);
@@ -115,7 +111,7 @@ static void scaling_kernel_and_C(void **state)
 }
 
 /* Givens rotations of pairs of features: no distance changes. */
-static void rotating(void **state)
+TEST(rotating)
 {
     struct set set = set_two_class(80, 400, 6, 1), turned = set_two_class(80, 400, 6, 1);
     for (size_t c = 0; c + 1 < set.d; c++)
@@ -130,7 +126,7 @@ static void rotating(void **state)
     same_optimum(&set, &params, &set, &turned, &params, &turned, 1, 1);
 }
 
-static void moving_far_from_origin(void **state)
+TEST(moving_far_from_origin)
 {
     for (double offset = 1e3; offset <= 1e4; offset *= 10) {
         struct set set = set_two_class(81, 500, 6, 1), moved = set_two_class(81, 500, 6, 1);
@@ -198,7 +194,7 @@ static void check_certificate(const struct set *set, const hinge_params *params,
 
 /* nu-SVC: coefficients are divided by r; those at a bound are to be there still when it is multiplied again, also they
  * are no free support vectors. */
-static void certificates_of_nu(void **state)
+TEST(certificates_of_nu)
 {
     for (uint64_t t = 0; t < 40; t++) {
         struct set set = set_two_class(t, 60 + 7 * t, 2 + t % 9, 0.2);
@@ -215,7 +211,7 @@ static void certificates_of_nu(void **state)
     }
 }
 
-static void certificates(void **state)
+TEST(certificates)
 {
     for (uint64_t t = 0; t < 48; t++) {
         uint64_t seed = 900 + t;
@@ -260,7 +256,7 @@ static double value_of_kind(unsigned kind, uint64_t *seed)
 }
 
 /* Two rows or hundreds, one feature or thousands: whichever way rows are made, the optimum is one. */
-static void shapes_at_random(void **state)
+TEST(shapes_at_random)
 {
     static const size_t widths[] = { 1, 2, 7, 12, 40, 130, 700 };
     static const double Cs[] = { 0.1, 1, 30 };
@@ -296,7 +292,7 @@ static void shapes_at_random(void **state)
 }
 
 /* Complementary slackness of each of a point's two variables, alpha and alpha*, as the header has it. */
-static void slackness_of_regression(void **state)
+TEST(slackness_of_regression)
 {
     for (size_t t = 0; t < 6; t++) {
         struct set set = set_regression(95 + t, 7 + 20 * t, 1 + t % 3);
@@ -315,7 +311,7 @@ static void slackness_of_regression(void **state)
 }
 
 /* On real data whose kernel values are large, the report's error is no understatement. */
-static void honest_error(void **state)
+TEST(honest_error)
 {
     struct set set = set_shipped("breast_cancer", "train", 30, 0, 1, 0);
     for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++)
@@ -338,22 +334,4 @@ static void honest_error(void **state)
             if (report.outcome == HINGE_CONVERGED)
                 assert_true(plain.kkt <= 4 * params.eps);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(permuting),
-        cmocka_unit_test(flipping_labels),
-        cmocka_unit_test(duplicating),
-        cmocka_unit_test(scaling_kernel_and_C),
-        cmocka_unit_test(rotating),
-        cmocka_unit_test(moving_far_from_origin),
-        cmocka_unit_test(certificates),
-        cmocka_unit_test(certificates_of_nu),
-        cmocka_unit_test(honest_error),
-        cmocka_unit_test(slackness_of_regression),
-        cmocka_unit_test(shapes_at_random),
-    };
-    return cmocka_run_group_tests_name("properties", tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 /* ---- the functions of qp.h, by hand ---------------------------------------------------------------------- */
 
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
     struct hg_qp qp;
     assert_int_equal(hg_qp_init(&qp, 4, 1, NULL), HINGE_OK);
@@ -37,7 +37,7 @@ static void test_by_hand(void **state)
     hg_qp_free(&qp);
 }
 
-static void test_two_layers_by_hand(void **state)
+TEST(test_two_layers_by_hand)
 {
     struct hg_qp qp;
     assert_int_equal(hg_qp_init(&qp, 2, 2, NULL), HINGE_OK);
@@ -54,7 +54,7 @@ static void test_two_layers_by_hand(void **state)
     hg_qp_free(&qp);
 }
 
-static void test_project(void **state)
+TEST(test_project)
 {
     struct hg_qp qp;
     assert_int_equal(hg_qp_init(&qp, 3, 1, NULL), HINGE_OK);
@@ -115,7 +115,7 @@ static void solve_and_check(struct problem *p, hinge_dtype type, size_t working_
     assert_int_equal(res.working_set, working_set == 0 ? p->n : HG_MIN(HG_MAX(working_set, least), p->n));
 }
 
-static void test_known_optimum(void **state)
+TEST(test_known_optimum)
 {
     for (int kind = 0; kind < KINDS; kind++)
         for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -132,7 +132,7 @@ static void test_known_optimum(void **state)
         }
 }
 
-static void test_known_optimum_2000(void **state)
+TEST(test_known_optimum_2000)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct problem p = problem_new(kind, 2000, 7, 0.05, 0.1, 0.5);
@@ -142,7 +142,7 @@ static void test_known_optimum_2000(void **state)
 }
 
 /* Large enough for thresholds from a sample of the points. */
-static void test_known_optimum_4200(void **state)
+TEST(test_known_optimum_4200)
 {
     struct problem p = problem_new(BY_CLASS, 4200, 8, 0.02, 0.03, 0.5);
     solve_and_check(&p, HINGE_F64, 256, 1e-7);
@@ -150,7 +150,7 @@ static void test_known_optimum_4200(void **state)
 }
 
 /* The least working set: one pair, or less than a pair for each layer. */
-static void test_tiny_working_sets(void **state)
+TEST(test_tiny_working_sets)
 {
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t q = 2; q <= 7; q++) {
@@ -160,7 +160,7 @@ static void test_tiny_working_sets(void **state)
         }
 }
 
-static void test_tiny_problems(void **state)
+TEST(test_tiny_problems)
 {
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t n = 1; n <= 6; n++)
@@ -185,7 +185,7 @@ static void test_tiny_problems(void **state)
 
 /* ---- cache, shrinking, threads --------------------------------------------------------------------------- */
 
-static void test_cache_budgets(void **state)
+TEST(test_cache_budgets)
 {
     struct problem p = problem_new(PLAIN, 500, 21, 0.3, 0.3, 0.5);
     for (int shrinking = 0; shrinking <= 1; shrinking++)
@@ -214,7 +214,7 @@ static void test_cache_budgets(void **state)
 }
 
 /* Many points at bounds and a small working set: shrinking must happen, and the optimum be the same. */
-static void test_shrinking(void **state)
+TEST(test_shrinking)
 {
     int shrunk = 0;
     for (int kind = 0; kind < KINDS; kind++)
@@ -244,7 +244,7 @@ static void test_shrinking(void **state)
 
 /* Nearly singular, and a start far away, in a corner of the box: some points are laid to rest too early and
  * must come back. What has converged must have converged for all points. */
-static void test_points_come_back(void **state)
+TEST(test_points_come_back)
 {
     enum { N = 800 };
     double *g = malloc(N * sizeof *g);
@@ -273,7 +273,7 @@ static void test_points_come_back(void **state)
 }
 
 /* Where values are dear, those of K_WW whose rows are held are not made again, and are the same. */
-static void test_held_rows_serve_the_block(void **state)
+TEST(test_held_rows_serve_the_block)
 {
     enum { N = 700 };
     double *cheap = malloc(N * sizeof *cheap);
@@ -300,7 +300,7 @@ static void test_held_rows_serve_the_block(void **state)
     free(cheap);
 }
 
-static void test_threads_give_the_same_bits(void **state)
+TEST(test_threads_give_the_same_bits)
 {
     double *one[2] = { malloc(700 * sizeof(double)), malloc(700 * sizeof(double)) };
     for (int kind = 0; kind < KINDS; kind++) {
@@ -325,24 +325,4 @@ static void test_threads_give_the_same_bits(void **state)
     }
     free(one[0]);
     free(one[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_two_layers_by_hand),
-        cmocka_unit_test(test_project),
-        cmocka_unit_test(test_known_optimum),
-        cmocka_unit_test(test_known_optimum_2000),
-        cmocka_unit_test(test_known_optimum_4200),
-        cmocka_unit_test(test_tiny_working_sets),
-        cmocka_unit_test(test_tiny_problems),
-        cmocka_unit_test(test_cache_budgets),
-        cmocka_unit_test(test_shrinking),
-        cmocka_unit_test(test_points_come_back),
-        cmocka_unit_test(test_held_rows_serve_the_block),
-        cmocka_unit_test(test_threads_give_the_same_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

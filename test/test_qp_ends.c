@@ -6,7 +6,7 @@
 
 /* ---- starts and ends ------------------------------------------------------------------------------------- */
 
-static void test_warm_start(void **state)
+TEST(test_warm_start)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct problem p = problem_new(kind, 300, 51, 0.3, 0.3, 0.5);
@@ -27,7 +27,7 @@ static void test_warm_start(void **state)
     }
 }
 
-static void test_iteration_limit(void **state)
+TEST(test_iteration_limit)
 {
     struct problem p = problem_new(PLAIN, 500, 61, 0.3, 0.3, 0.5);
     for (uint64_t limit = 1; limit < 100; limit = limit * 3 + 1)
@@ -46,7 +46,7 @@ static void test_iteration_limit(void **state)
     problem_free(&p);
 }
 
-static void test_stop(void **state)
+TEST(test_stop)
 {
     struct problem p = problem_new(PLAIN, 500, 62, 0.3, 0.3, 0.5);
     struct hg_smo_options o = options(1e-9, 16);
@@ -87,7 +87,7 @@ static int count_steps(void *arg, const hinge_progress *p)
 
 /* The time limit is looked at in each round, and no round has more steps than take some milliseconds. q: 0 all, so that
  * the run is one working set and never fetches rows for an update. */
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
     for (size_t q = 0; q <= 64; q += 64) {
         struct problem p = problem_new(PLAIN, 1000, 63, 0.8, 0.1, 1e-5);
@@ -110,7 +110,7 @@ static void test_deadline(void **state)
     }
 }
 
-static void test_failing_source(void **state)
+TEST(test_failing_source)
 {
     struct problem p = problem_new(PLAIN, 200, 64, 0.3, 0.3, 0.5);
     struct hg_smo_options o = options(1e-9, 16);
@@ -129,7 +129,7 @@ static void test_failing_source(void **state)
 
 /* ---- kernels that are not what they should be ------------------------------------------------------------ */
 
-static void test_not_finite(void **state)
+TEST(test_not_finite)
 {
     static const double bad[] = { NAN, INFINITY };
     for (int b = 0; b < 2; b++)
@@ -148,7 +148,7 @@ static void test_not_finite(void **state)
 }
 
 /* Every point twice: K is singular (no ridge between twins). The objective and the twins' sums are unique. */
-static void test_duplicates(void **state)
+TEST(test_duplicates)
 {
     size_t n = 200;
     struct problem p = problem_new(PLAIN, n, 72, 0.4, 0.3, 0.5);
@@ -176,7 +176,7 @@ static void test_duplicates(void **state)
 }
 
 /* Rank 0: a linear program. Points with less off than the bias are at their upper bound. */
-static void test_zero_kernel(void **state)
+TEST(test_zero_kernel)
 {
     for (size_t q = 0; q <= 8; q += 8) {
         struct problem p = problem_new(PLAIN, 60, 73, 0, 0.5, 0.5);
@@ -198,7 +198,7 @@ static void test_zero_kernel(void **state)
 }
 
 /* No positive definite K: the run ends, within the box, and no worse than it began. */
-static void test_indefinite_ends(void **state)
+TEST(test_indefinite_ends)
 {
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t q = 0; q <= 16; q += 16) {
@@ -221,7 +221,7 @@ static void test_indefinite_ends(void **state)
 
 /* Rows that are off, symmetrically, by a share of each value: good enough for a coarse eps; mended by gradients
  * from the exact source for a finer one; and where that does not do, said so. */
-static void test_coarse_rows(void **state)
+TEST(test_coarse_rows)
 {
     enum { N = 300 };
     static const struct {
@@ -274,7 +274,7 @@ static void ask(void *arg)
 
 /* Stopped while the error of the rows is measured, or the gradient corrected: the bias is between the bounds that the
  * points set it, as far as the rows are right. */
-static void test_stop_in_correction(void **state)
+TEST(test_stop_in_correction)
 {
     enum { N = 300 };
     double *k = malloc(N * N * sizeof *k), *g = malloc(N * sizeof *g);
@@ -370,7 +370,7 @@ static hinge_status solve_again(void *arg, struct hg_run *r, const double *whole
     return HINGE_OK;
 }
 
-static void test_again(void **state)
+TEST(test_again)
 {
     for (int kind = 0; kind < KINDS; kind++)
         for (int c = 0; c < 8; c++) {
@@ -387,23 +387,4 @@ static void test_again(void **state)
             assert_true(kind >= BY_CLASS || a.work < a.cold_work);
             problem_free(&p);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_warm_start),
-        cmocka_unit_test(test_iteration_limit),
-        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_deadline),
-        cmocka_unit_test(test_failing_source),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_zero_kernel),
-        cmocka_unit_test(test_indefinite_ends),
-        cmocka_unit_test(test_coarse_rows),
-        cmocka_unit_test(test_stop_in_correction),
-        cmocka_unit_test(test_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,6 @@
 #include <hinge/qp.h>
 #include <hinge/theory.h>
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static hinge_params quantile(double tau, hinge_kernel kernel, double C)
@@ -92,7 +88,7 @@ static void check(const struct set *set, const double *gram, const hinge_params 
                 c.box_residual <= 1e-15);
 }
 
-static void against_the_dense_dual(void **state)
+TEST(against_the_dense_dual)
 {
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, 1), hinge_kernel_rbf(0.8) };
     const double taus[] = { 0.03, 0.5, 0.8 };
@@ -125,7 +121,7 @@ static void against_the_dense_dual(void **state)
 }
 
 /* At the median, with twice C, the problem is epsilon-SVR's without a tube: the same bits. And LIBSVM's objective. */
-static void median(void **state)
+TEST(median)
 {
     struct set set = set_regression(7, 300, 4);
     hinge_params params = quantile(0.5, hinge_kernel_rbf(0.3), 4), svr = params;
@@ -168,7 +164,7 @@ static double least_loss(const struct set *set, double tau, double *square)
 }
 
 /* With a linear kernel and a large C the loss is the linear program's, but for |w|^2 / 2 C. */
-static void linear_program(void **state)
+TEST(linear_program)
 {
     for (int t = 0; t < 3; t++) {
         double tau = 0.1 + 0.4 * t, C = 1e6, square, loss = 0;
@@ -213,7 +209,7 @@ static void first_as_target(struct set *set)
     }
 }
 
-static void share_below(void **state)
+TEST(share_below)
 {
     struct set set = set_shipped("breast_cancer", "train", 30, 0, 1, 0);
     first_as_target(&set);
@@ -228,7 +224,7 @@ static void share_below(void **state)
 }
 
 /* Held-out rows are below f about as often: within four standard deviations, and a hundredth for what is learned. */
-static void coverage_of_shared(void **state)
+TEST(coverage_of_shared)
 {
     struct set train = set_shared("cadata", "train", 8, 0, 4, 0), test = set_shared("cadata", "test", 8, 0, 1, 0);
     struct set all = set_join(&train, &test);
@@ -251,7 +247,7 @@ static void coverage_of_shared(void **state)
     }
 }
 
-static void pinball(void **state)
+TEST(pinball)
 {
     for (int k = -3; k <= 3; k++) {
         assert_near(hinge_pinball(0.9, k), plain_pinball(0.9, k, 0), 1e-15);
@@ -264,7 +260,7 @@ static void pinball(void **state)
 
 /* From its own solution a training has nothing to do; from that of another level, which is outside the box, it gets to
  * the same place. */
-static void warm_start(void **state)
+TEST(warm_start)
 {
     struct set set = set_regression(5, 120, 3);
     hinge_params params = quantile(0.3, hinge_kernel_rbf(0.5), 2), other = params;
@@ -282,7 +278,7 @@ static void warm_start(void **state)
 }
 
 /* Each fold, and each row left out, as a training of the others says. */
-static void held_out(void **state)
+TEST(held_out)
 {
     enum { N = 60 };
     struct set set = set_regression(11, N, 2);
@@ -309,7 +305,7 @@ static void held_out(void **state)
 
 /* Every coefficient is at its bound, C tau or C (tau - 1), but that of the middle row, which is 0: it holds b without
  * being a support vector. Without it b is the middle of a range, 2.5 of [2, 3] at most a hundredth off. */
-static void held_by_no_vector(void **state)
+TEST(held_by_no_vector)
 {
     double x[5] = { 0, 1, 2, 3, 4 }, y[5] = { 1, 2, 2.9, 3, 4 }, predictions[5];
     struct set set = { 5, 1, x, y };
@@ -322,16 +318,15 @@ static void held_by_no_vector(void **state)
 }
 
 /* A file is one of epsilon_svr to LIBSVM, which predicts the same; hinge finds the task and its level again. */
-static void files(void **state)
+TEST(files)
 {
     struct set set = set_regression(13, 80, 3);
     hinge_params params = quantile(0.1 + 0.2, hinge_kernel_rbf(0.5), 2); /* a level of many digits */
     hinge_model *model = fit(&set, &params, NULL), *again = NULL;
     hinge_matrix x = set_matrix(&set);
     hinge_error err;
-    char path[PATH_ROOM], *text;
+    char *text;
     size_t size;
-    temporary_file(path);
     assert_int_equal(hinge_model_set_training(model, &params, NULL), HINGE_OK);
     assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
     assert_int_equal(hinge_model_parse(&again, "text", text, size, NULL, NULL), HINGE_OK);
@@ -341,8 +336,8 @@ static void files(void **state)
     assert_true(hinge_model_task(again) == HINGE_QUANTILE && hinge_model_tau(again) == params.tau);
     hinge_free(text);
     assert_int_equal(hinge_model_set_training(model, NULL, NULL), HINGE_OK); /* a key that LIBSVM refuses */
-    assert_int_equal(hinge_model_save(model, path, NULL), HINGE_OK);
-    struct svm_model *theirs = svm_load_model(path);
+    assert_int_equal(hinge_model_save(model, path_of("model"), NULL), HINGE_OK);
+    struct svm_model *theirs = svm_load_model(path_of("model"));
     assert_non_null(theirs);
     assert_int_equal(svm_get_svm_type(theirs), EPSILON_SVR);
     double *f = fit_labels(again, &set), *g = get(set.n, sizeof *g);
@@ -358,11 +353,10 @@ static void files(void **state)
     params.tau = 0.5;
     assert_int_equal(hinge_certify(again, &x, set.y, &params, &c, &err), HINGE_EINVAL);
     assert_non_null(strstr(err.text, "tau: 0.5, and the model was trained for 0.3"));
-    unlink(path);
     hinge_model_free(again);
 }
 
-static void spoilt_files(void **state)
+TEST(spoilt_files)
 {
     const struct {
         const char *type, *more, *behind, *says;
@@ -403,7 +397,7 @@ static void refused(const hinge_params *params, const char *says)
     assert_says(err.text, says);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     const double taus[] = { -0.5, 1, 1.5, NAN, INFINITY };
     hinge_params params = quantile(0, hinge_kernel_rbf(1), 1);
@@ -428,17 +422,4 @@ static void refusals(void **state)
     hinge_model *model = fit(&set, &params, NULL);
     assert_int_equal(hinge_calibrate(model, &x, set.y, NULL, &err), HINGE_EINVAL);
     assert_false(hinge_model_has_probability(model));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_the_dense_dual), cmocka_unit_test(median),
-        cmocka_unit_test(linear_program),         cmocka_unit_test(share_below),
-        cmocka_unit_test(coverage_of_shared),     cmocka_unit_test(pinball),
-        cmocka_unit_test(warm_start),             cmocka_unit_test(held_out),
-        cmocka_unit_test(held_by_no_vector),      cmocka_unit_test(files),
-        cmocka_unit_test(spoilt_files),           cmocka_unit_test(refusals),
-    };
-    return cmocka_run_group_tests_name("quantile", tests, NULL, NULL);
 }

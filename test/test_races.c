@@ -9,9 +9,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Worker threads make no assertions, which cmocka wants in the main thread: they keep what they saw. */
@@ -148,7 +145,7 @@ static void *do_jobs(void *arg)
     return NULL;
 }
 
-static void trainings_at_once(void **state)
+TEST(trainings_at_once)
 {
     struct jobs jobs;
     make_jobs(&jobs);
@@ -225,7 +222,7 @@ static void free_reading(struct reading *reading)
     hinge_free(reading->text.bytes);
 }
 
-static void one_model_many_readers(void **state)
+TEST(one_model_many_readers)
 {
     const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(54, 300, 40, 3, labels, 2);
@@ -287,7 +284,7 @@ static void *do_canceled(void *arg)
 }
 
 /* A problem of more than ten rounds, stopped after the second. */
-static void stop_from_elsewhere(void **state)
+TEST(stop_from_elsewhere)
 {
     struct set set = set_two_class(55, 1500, 6, 4);
     const hinge_solver solvers[] = { HINGE_SOLVER_SMO, HINGE_SOLVER_INTERIOR_POINT };
@@ -344,10 +341,9 @@ static void *use_file(void *arg)
 }
 
 /* Two threads save over one another; what two others load is one of the two models, whole. */
-static void files_at_once(void **state)
+TEST(files_at_once)
 {
-    char path[PATH_ROOM];
-    temporary_file(path);
+    const char *path = path_of("model");
     struct set set = set_two_class(56, 200, 10, 1);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     hinge_model *models[2];
@@ -369,19 +365,6 @@ static void files_at_once(void **state)
         pthread_join(threads[i], NULL);
     for (size_t i = 0; i < 4; i++)
         assert_true(users[i].ok);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++)
         hinge_free(texts[i].bytes);
-    }
-    assert_int_equal(unlink(path), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trainings_at_once),
-        cmocka_unit_test(one_model_many_readers),
-        cmocka_unit_test(stop_from_elsewhere),
-        cmocka_unit_test(files_at_once),
-    };
-    return cmocka_run_group_tests_name("races", tests, NULL, NULL);
 }

@@ -4,11 +4,6 @@
 #include <hinge/scaling.h>
 #include <hinge/theory.h>
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { N = 12, D = 3 };
 
 /* A good problem that each test spoils in one place. */
@@ -26,6 +21,9 @@ static int restore(void **state)
     }
     return 0;
 }
+
+#undef TEST
+#define TEST(name) TEST_WITH(name, restore, give_back)
 
 static bool says(const char *text, const char *word)
 {
@@ -66,7 +64,7 @@ static hinge_params params_of(hinge_task task)
 
 /* ---- Data -------------------------------------------------------------------------------------------------------- */
 
-static void nonfinite_values(void **state)
+TEST(nonfinite_values)
 {
     hinge_params params = params_of(HINGE_C_SVC);
     hinge_matrix x = set_matrix(&good);
@@ -102,7 +100,7 @@ static void nonfinite_values(void **state)
 }
 
 /* One bad value in a long matrix is found wherever it is. */
-static void nonfinite_anywhere(void **state)
+TEST(nonfinite_anywhere)
 {
     struct set set = set_two_class(1, 1500, 17, 1);
     hinge_params params = params_of(HINGE_C_SVC);
@@ -118,7 +116,7 @@ static void nonfinite_anywhere(void **state)
     }
 }
 
-static void shapes(void **state)
+TEST(shapes)
 {
     hinge_params params = params_of(HINGE_C_SVC);
     hinge_matrix x = set_matrix(&good);
@@ -168,7 +166,7 @@ static void same_without_training(const hinge_matrix *x, const hinge_params *par
         same_without_training(&x, &params);                                                                    \
     } while (0)
 
-static void parameters(void **state)
+TEST(parameters)
 {
     hinge_matrix x = set_matrix(&good);
     SPOIL(HINGE_C_SVC, task, (hinge_task)17, "17");
@@ -229,7 +227,7 @@ static int never_called(void *cookie, const hinge_matrix *a, const hinge_matrix 
 }
 
 /* The table of tasks says which parameters and targets a training looks at, and what its model holds. */
-static void table_of_tasks(void **state)
+TEST(table_of_tasks)
 {
     hinge_matrix x = set_matrix(&good);
     hinge_model *model = NULL;
@@ -262,7 +260,7 @@ static void table_of_tasks(void **state)
 }
 
 /* The table of kernels says at which parameters of its kernel a training looks. */
-static void table_of_kernels(void **state)
+TEST(table_of_kernels)
 {
     int n = 0;
     for (const hinge_kernel_row *row; (row = hinge_kernel_info((hinge_kernel_type)n)) != NULL; n++) {
@@ -285,7 +283,7 @@ static void table_of_kernels(void **state)
     assert_null(hinge_kernel_info((hinge_kernel_type)-1));
 }
 
-static void class_weights(void **state)
+TEST(class_weights)
 {
     hinge_matrix x = set_matrix(&good);
     hinge_params params = params_of(HINGE_C_SVC);
@@ -316,7 +314,7 @@ static void class_weights(void **state)
     restore(NULL);
 }
 
-static void infeasible_nu(void **state)
+TEST(infeasible_nu)
 {
     hinge_matrix x = set_matrix(&good); /* 4 of class 1, 8 of class 2: nu 12 / 2 <= 4 */
     hinge_params params = params_of(HINGE_NU_SVC);
@@ -331,7 +329,7 @@ static void infeasible_nu(void **state)
     fit(&good, &params, NULL);
 }
 
-static void precomputed_index(void **state)
+TEST(precomputed_index)
 {
     hinge_params params = params_of(HINGE_C_SVC);
     params.kernel = hinge_kernel_precomputed();
@@ -350,7 +348,7 @@ static int gives_up(void *cookie, const hinge_matrix *a, const hinge_matrix *b, 
     return 7;
 }
 
-static void user_kernel_fails(void **state)
+TEST(user_kernel_fails)
 {
     hinge_params params = params_of(HINGE_C_SVC);
     params.kernel = hinge_kernel_user("quitter", gives_up, NULL);
@@ -377,7 +375,7 @@ static int gives_up_later(void *cookie, const hinge_matrix *a, const hinge_matri
 }
 
 /* It gives up after some of the rows: none of their results is told. */
-static void user_kernel_fails_later(void **state)
+TEST(user_kernel_fails_later)
 {
     hinge_params params = params_of(HINGE_C_SVC);
     params.kernel = hinge_kernel_user("quitter", gives_up_later, NULL);
@@ -404,7 +402,7 @@ static void user_kernel_fails_later(void **state)
 
 /* ---- Prediction and accessors ------------------------------------------------------------------------------------ */
 
-static void predictions(void **state)
+TEST(predictions)
 {
     hinge_params params = params_of(HINGE_C_SVC);
     hinge_model *model = fit(&good, &params, NULL);
@@ -497,7 +495,7 @@ static double taken(const struct set *set, const hinge_params *params, hinge_out
     return first;
 }
 
-static void one_class_only(void **state)
+TEST(one_class_only)
 {
     struct set set = set_two_class(2, 30, 3, 1);
     for (size_t i = 0; i < set.n; i++)
@@ -510,7 +508,7 @@ static void one_class_only(void **state)
     assert_true(hinge_model_labels(model)[0] == 42.5);
 }
 
-static void tiny_and_degenerate(void **state)
+TEST(tiny_and_degenerate)
 {
     const hinge_task tasks[] = { HINGE_C_SVC, HINGE_ONE_CLASS, HINGE_EPSILON_SVR, HINGE_NU_SVR };
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(3, 1, 0), hinge_kernel_rbf(1) };
@@ -541,7 +539,7 @@ static void tiny_and_degenerate(void **state)
     taken(&good, &params, HINGE_CONVERGED);
 }
 
-static void labels_kept_apart(void **state)
+TEST(labels_kept_apart)
 {
     const double pairs[][2] = { { 1.2, 1.7 }, { 3e9, 4e9 }, { 1, 1 + 0x1p-52 }, { 1e-300, 2e-300 } };
     for (size_t k = 0; k < 4; k++) {
@@ -555,7 +553,7 @@ static void labels_kept_apart(void **state)
     }
 }
 
-static void kernel_overflows(void **state)
+TEST(kernel_overflows)
 {
     struct set set = set_two_class(5, 60, 3, 1);
     set_multiply(&set, 1e30);
@@ -575,7 +573,7 @@ static void kernel_overflows(void **state)
 }
 
 /* A warm start from nonsense is moved into the feasible set. */
-static void nonfinite_start(void **state)
+TEST(nonfinite_start)
 {
     struct set set = set_two_class(7, 60, 3, 1);
     const double bad[] = { NAN, INFINITY, -INFINITY };
@@ -594,7 +592,7 @@ static void nonfinite_start(void **state)
 }
 
 /* Rows without features are all alike. */
-static void no_features(void **state)
+TEST(no_features)
 {
     struct set set = { N, 0, good_x, good_y };
     hinge_params params = params_of(HINGE_C_SVC);
@@ -602,7 +600,7 @@ static void no_features(void **state)
 }
 
 /* Too large for f32, at home in f64: auto finds the way. */
-static void beyond_f32(void **state)
+TEST(beyond_f32)
 {
     struct set set = set_two_class(6, 80, 3, 0.5);
     set_multiply(&set, 1e25); /* <x,x> = 1e50 */
@@ -612,7 +610,7 @@ static void beyond_f32(void **state)
 }
 
 /* Every function of a model refuses NULL, or tells 0, NULL or nothing of it. */
-static void no_model(void **state)
+TEST(no_model)
 {
     hinge_model *none = NULL;
     hinge_matrix x = set_matrix(&good);
@@ -646,19 +644,4 @@ static void no_model(void **state)
     assert_true(!hinge_model_labels(none) && !hinge_model_rho(none) && !hinge_model_objectives(none));
     assert_true(!hinge_model_coef(none) && !hinge_model_scale_factor(none) && !hinge_model_scale_offset(none));
     assert_true(!hinge_model_scale_origin(none) && !hinge_model_scale_base(none));
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, restore, give_back)
-    const struct CMUnitTest tests[] = {
-        TEST(nonfinite_values),  TEST(nonfinite_anywhere),  TEST(shapes),
-        TEST(parameters),        TEST(class_weights),       TEST(infeasible_nu),
-        TEST(table_of_tasks),    TEST(table_of_kernels),
-        TEST(precomputed_index), TEST(user_kernel_fails),   TEST(predictions),
-        TEST(one_class_only),    TEST(tiny_and_degenerate), TEST(labels_kept_apart),
-        TEST(kernel_overflows),  TEST(beyond_f32),          TEST(nonfinite_start),
-        TEST(no_features),       TEST(user_kernel_fails_later), TEST(no_model),
-    };
-    return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);
 }

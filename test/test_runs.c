@@ -2,11 +2,7 @@
 #include "lib/base/base.h"
 #include "test/support.h"
 
-#include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const double labels[] = { 4, 2, 8 }; /* of blobs, where a test has none of its own */
 
@@ -50,7 +46,7 @@ static void same_for_threads(const struct set *set, hinge_params params, bool ev
     }
 }
 
-static void threads_two_class(void **state)
+TEST(threads_two_class)
 {
     struct set set = set_two_class(20, 6000, 20, 1), part = set;
     part.n = 3000;
@@ -64,7 +60,7 @@ static void threads_two_class(void **state)
     same_for_threads(&part, params, true);
 }
 
-static void threads_multi_class(void **state)
+TEST(threads_multi_class)
 {
     const double labels[] = { 4, 2, 8, 6, 1 };
     struct set set = set_blobs(21, 3000, 20, 5, labels, 0.9);
@@ -77,7 +73,7 @@ static void threads_multi_class(void **state)
 
 /* Of three problems the first is the largest, and leaves little of the memory that it shares with those after it: the
  * room for their Newton finish is the same, wherever they run. */
-static void threads_newton(void **state)
+TEST(threads_newton)
 {
     struct set all = set_blobs(36, 2400, 8, 3, labels, 1.4);
     size_t rows[2400], count = 0, last = 0;
@@ -99,7 +95,7 @@ static void threads_newton(void **state)
     check_same_model(model[0], model[1]);
 }
 
-static void threads_regression(void **state)
+TEST(threads_regression)
 {
     struct set set = set_regression(22, 3000, 8);
     hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 5);
@@ -107,7 +103,7 @@ static void threads_regression(void **state)
 }
 
 /* Predictions of any number of threads are the same bits. */
-static void threads_prediction(void **state)
+TEST(threads_prediction)
 {
     struct set set = set_blobs(23, 2000, 12, 3, labels, 0.9);
     hinge_params params = c_svc(0.1, 1, 1e-3);
@@ -136,7 +132,7 @@ static void threads_prediction(void **state)
     }
 }
 
-static void blas_is_openmp(void **state)
+TEST(blas_is_openmp)
 {
     hinge_machine machine = hinge_machine_info();
     print_message("           %s, %d threads, level %d\n", machine.blas, machine.threads, machine.cpu_level);
@@ -147,7 +143,7 @@ static void blas_is_openmp(void **state)
 
 /* ---- Warm start -------------------------------------------------------------------------------------------------- */
 
-static void warm_start(void **state)
+TEST(warm_start)
 {
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(24, 900, 8, k, labels, 1);
@@ -178,7 +174,7 @@ static void warm_start(void **state)
 }
 
 /* From another C's solution, and for the tasks whose sums are not 0. */
-static void warm_start_other_tasks(void **state)
+TEST(warm_start_other_tasks)
 {
     struct set sets[] = { set_two_class(25, 500, 5, 1), set_regression(26, 500, 4) };
     const hinge_task tasks[] = { HINGE_C_SVC, HINGE_NU_SVC, HINGE_ONE_CLASS, HINGE_EPSILON_SVR, HINGE_NU_SVR };
@@ -206,7 +202,7 @@ static void warm_start_other_tasks(void **state)
 }
 
 /* From a solution, next to nothing is left to do. */
-static void warm_start_is_quick(void **state)
+TEST(warm_start_is_quick)
 {
     struct set sets[] = { set_two_class(34, 900, 8, 1), set_regression(35, 900, 5) };
     const hinge_task tasks[] = { HINGE_C_SVC, HINGE_NU_SVC, HINGE_ONE_CLASS, HINGE_EPSILON_SVR, HINGE_NU_SVR };
@@ -273,7 +269,7 @@ static int watch_progress(void *arg, const hinge_progress *p)
     return w->stop_after > 0 && w->calls >= w->stop_after;
 }
 
-static void limits(void **state)
+TEST(limits)
 {
     const double labels[] = { 4, 2, 8, 1 };
     for (size_t k = 2; k <= 4; k += 2) {
@@ -306,7 +302,7 @@ static void limits(void **state)
     }
 }
 
-static void time_limit_holds(void **state)
+TEST(time_limit_holds)
 {
     struct set set = set_two_class(28, 8000, 10, 1.5);
     hinge_params params = c_svc(0.05, 1e5, 1e-7);
@@ -319,7 +315,7 @@ static void time_limit_holds(void **state)
     check_usable(&set, &params, model, &report);
 }
 
-static void progress_tells(void **state)
+TEST(progress_tells)
 {
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(29, 1500, 10, k, labels, 1.2);
@@ -355,7 +351,7 @@ static void check_stages(const hinge_report *r)
     assert_true(s->gather > 0 && s->update > 0);
 }
 
-static void stages_are_parts(void **state)
+TEST(stages_are_parts)
 {
     const struct {
         size_t n, d, k;
@@ -394,7 +390,7 @@ static void stages_are_parts(void **state)
     }
 }
 
-static void stages_of_folds(void **state)
+TEST(stages_of_folds)
 {
     struct set set = set_two_class(32, 1800, 60, 1);
     hinge_params params = c_svc(0.005, 10, 1e-3);
@@ -420,7 +416,7 @@ static int regions(struct hg_crew *crew, int count, double waited)
     return alone;
 }
 
-static void crews(void **state)
+TEST(crews)
 {
     struct hg_crew crew = { 0 };
     assert_int_equal(regions(&crew, 1000, 0.0009), 0); /* faster than one thread would be */
@@ -441,7 +437,7 @@ static void crews(void **state)
     assert_int_equal(hg_crew_size(&crew, 2), 2); /* regions of one thread say nothing */
 }
 
-static void predictions_in_float(void **state)
+TEST(predictions_in_float)
 {
     struct set set = set_blobs(78, 300, 4, 3, NULL, 1);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -479,7 +475,7 @@ static int of_prediction(void *arg, const hinge_progress *p)
 }
 
 /* The callback hears of the first rows that are done, and can end the prediction, which then leaves no half results. */
-static void prediction_tells(void **state)
+TEST(prediction_tells)
 {
     struct set set = set_two_class(77, 5000, 6, 2);
     size_t first[300];
@@ -506,20 +502,4 @@ static void prediction_tells(void **state)
         for (size_t i = 0; i < 5000; i++)
             assert_true(again[i] == 42);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blas_is_openmp),         cmocka_unit_test(threads_two_class),
-        cmocka_unit_test(threads_multi_class),    cmocka_unit_test(threads_newton),
-        cmocka_unit_test(threads_regression),     cmocka_unit_test(threads_prediction),
-        cmocka_unit_test(warm_start),
-        cmocka_unit_test(warm_start_other_tasks), cmocka_unit_test(limits),
-        cmocka_unit_test(warm_start_is_quick),    cmocka_unit_test(time_limit_holds),
-        cmocka_unit_test(progress_tells),         cmocka_unit_test(stages_are_parts),
-        cmocka_unit_test(prediction_tells),       cmocka_unit_test(predictions_in_float),
-        cmocka_unit_test(stages_of_folds),        cmocka_unit_test(crews),
-    };
-    return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
 }

@@ -4,10 +4,6 @@
 #include <hinge/scaling.h>
 #include <hinge/theory.h>
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { N = 40, D = 4 };
 
 /* Wide, narrow and shifted features, one by much more than it is wide; the last never changes. One row is far out. */
@@ -55,7 +51,7 @@ static void apply(const hinge_scaling *scaling, struct set *set)
         fail_msg("apply: %s", err.text);
 }
 
-static void there_and_back(void **state)
+TEST(there_and_back)
 {
     struct set set = uneven();
     hinge_matrix x = set_matrix(&set), rows = x;
@@ -83,7 +79,7 @@ static void there_and_back(void **state)
     }
 }
 
-static void floats(void **state)
+TEST(floats)
 {
     const float x[] = { 1, 2, 3, 6, 2, 4 };
     const double expected[] = { 0, 0, 1, 1, 0.5, 0.5 };
@@ -97,7 +93,7 @@ static void floats(void **state)
 }
 
 /* A training that scales is one on scaled rows, and its model takes raw ones. */
-static void trains(void **state)
+TEST(trains)
 {
     struct set set = uneven(), scaled = uneven();
     const hinge_scaling ends = { .lower = -1, .upper = 1 };
@@ -135,7 +131,7 @@ static void trains(void **state)
 }
 
 /* Each row is predicted by a training on the others, scaled by the others' ranges: by hand. */
-static void folds(void **state)
+TEST(folds)
 {
     struct set set = uneven(), all = uneven();
     const hinge_scaling ends = { .lower = -1, .upper = 1 };
@@ -168,7 +164,7 @@ static void folds(void **state)
 }
 
 /* Calibration's folds too: of the rows as they are, and a model that scales already. */
-static void calibrates(void **state)
+TEST(calibrates)
 {
     struct set set = set_two_class(5, 120, 3, 1.0);
     const hinge_scaling ends = { .lower = 0, .upper = 1 };
@@ -187,7 +183,7 @@ static void calibrates(void **state)
     assert_true(likely > 100);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     struct set set = uneven();
     hinge_matrix x = set_matrix(&set), narrow = x;
@@ -226,13 +222,4 @@ static void refusals(void **state)
     assert_non_null(strstr(err.text, "precomputed"));
     set.x[5] = NAN;
     assert_int_equal(hinge_scaling_fit(&bad, &x, NULL, 0, 1, &err), HINGE_EINVAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back), cmocka_unit_test(floats),     cmocka_unit_test(trains),
-        cmocka_unit_test(folds),          cmocka_unit_test(calibrates), cmocka_unit_test(refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,6 @@
 
 #include <hinge/scaling.h>
 #include <hinge/select.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static hinge_selection *choose(const struct set *set, const hinge_params *params, const hinge_select_options *options)
 {
@@ -101,7 +97,7 @@ static hinge_select_options small_grid(void)
     return (hinge_select_options){ .C = { few_C, 4 }, .gamma = { few_gamma, 2 }, .nu = { few_nu, 3 }, .folds = 3 };
 }
 
-static void finds_what_trainings_find(void **state)
+TEST(finds_what_trainings_find)
 {
     struct set set = set_two_class(1, 90, 4, 0.6);
     hinge_params params = tight(HINGE_C_SVC);
@@ -116,7 +112,7 @@ static void finds_what_trainings_find(void **state)
 }
 
 /* The gamma of hinge_params_default, given as the only one. */
-static void finds_it_for_the_default_gamma(void **state)
+TEST(finds_it_for_the_default_gamma)
 {
     struct set set = set_two_class(1, 90, 4, 0.6);
     hinge_params params = tight(HINGE_C_SVC);
@@ -126,7 +122,7 @@ static void finds_it_for_the_default_gamma(void **state)
     assert_true(selection->points[0].gamma == 0.25);
 }
 
-static void finds_it_for_regression(void **state)
+TEST(finds_it_for_regression)
 {
     static const double tau[] = { 0.2, 0.6 }, p[] = { 0, 0.3 };
     struct set set = set_regression(2, 90, 4);
@@ -142,7 +138,7 @@ static void finds_it_for_regression(void **state)
 }
 
 /* Targets far smaller than the usual tolerance of folds: the same scores in other units, and better than the mean's. */
-static void finds_it_for_small_targets(void **state)
+TEST(finds_it_for_small_targets)
 {
     struct set set = set_regression(3, 120, 3);
     double mse[2];
@@ -166,7 +162,7 @@ static void finds_it_for_small_targets(void **state)
     assert_close(mse[0], mse[1], 1e-9);
 }
 
-static void finds_it_for_more_classes(void **state)
+TEST(finds_it_for_more_classes)
 {
     static const double labels[] = { 3, -1, 7, 2 };
     struct set set = set_blobs(3, 120, 4, 4, labels, 0.8);
@@ -176,7 +172,7 @@ static void finds_it_for_more_classes(void **state)
     check_points(&set, &params, small_grid(), 1e-6);
 }
 
-static void finds_it_for_other_kernels(void **state)
+TEST(finds_it_for_other_kernels)
 {
     static const double degree[] = { 2, 3 }, coef0[] = { 0, 1 };
     struct set set = set_two_class(4, 80, 3, 0.6);
@@ -192,7 +188,7 @@ static void finds_it_for_other_kernels(void **state)
 }
 
 /* Two classes that overlap: more rows than a working set has. */
-static void finds_it_in_many_rows(void **state)
+TEST(finds_it_in_many_rows)
 {
     struct set set = set_two_class(5, 1500, 5, 0.9);
     hinge_params params = tight(HINGE_C_SVC);
@@ -204,7 +200,7 @@ static void finds_it_in_many_rows(void **state)
 
 /* Rows that stand twice, every fourth pair with both labels: its coefficients are at any C. The others' change no more,
  * and C is all that a larger one's trainings have to find. */
-static void carries_contradictions_along(void **state)
+TEST(carries_contradictions_along)
 {
     static const double C[] = { 1e3, 4e3, 16e3, 64e3 }, gamma[] = { 2 };
     struct set half = set_two_class(77, 100, 5, 0.6), set = set_new(200, 5);
@@ -225,7 +221,7 @@ static void carries_contradictions_along(void **state)
 }
 
 /* Equal rows with both labels at C: what rounding in f32 can cost at most is too much, and what it costs is not. */
-static void stays_in_f32_while_that_is_good(void **state)
+TEST(stays_in_f32_while_that_is_good)
 {
     static const double C[] = { 1e3, 1e5 }, gamma[] = { 0.05 };
     struct set set = set_two_class(79, 400, 60, 0.3);
@@ -244,7 +240,7 @@ static bool same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-static void is_the_same_for_any_threads(void **state)
+TEST(is_the_same_for_any_threads)
 {
     static const double labels[] = { 1, 2, 3 };
     for (int k = 2; k <= 3; k++) {
@@ -273,7 +269,7 @@ static void is_the_same_for_any_threads(void **state)
 }
 
 /* Rows of features that are 0 or 1 cost less than reading them: none is stored, and problems shrink. */
-static void finds_it_in_rows_of_bits(void **state)
+TEST(finds_it_in_rows_of_bits)
 {
     static const double C[] = { 0.5, 8, 64 }, gamma[] = { 0.02 };
     struct set set = set_two_class(81, 4500, 40, 1.5);
@@ -298,7 +294,7 @@ static void finds_it_in_rows_of_bits(void **state)
 
 /* Room for few rows: they are made again, and more rows than there is room for move at once (one-class begins with the
  * first half of its coefficients at their bound). */
-static void does_with_little_memory(void **state)
+TEST(does_with_little_memory)
 {
     struct set set = set_two_class(11, 1000, 4, 1.2);
     hinge_select_options options = small_grid();
@@ -324,7 +320,7 @@ static void does_with_little_memory(void **state)
 }
 
 /* Features of scales 1e-4 to 1e3: what SMO side by side does not end, a training by itself does, by Newton's finish. */
-static void ends_as_trainings_do(void **state)
+TEST(ends_as_trainings_do)
 {
     for (uint64_t seed = 1; seed <= 4; seed++) {
         uint64_t draws = seed;
@@ -352,7 +348,7 @@ static void ends_as_trainings_do(void **state)
 }
 
 /* So does one where rows in f32 were asked for, without a tube, by any number of threads. */
-static void ends_in_f32_too(void **state)
+TEST(ends_in_f32_too)
 {
     struct set set = set_regression(1, 60, 3);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
@@ -372,7 +368,7 @@ static void ends_in_f32_too(void **state)
 }
 
 /* Rows in f32 are of no use where their rounding times the coefficients is as large as eps. */
-static void takes_doubles_where_floats_are_coarse(void **state)
+TEST(takes_doubles_where_floats_are_coarse)
 {
     struct set set = set_two_class(15, 200, 4, 1.2);
     set_multiply(&set, 1e5);
@@ -393,7 +389,7 @@ static void takes_doubles_where_floats_are_coarse(void **state)
 
 /* Coefficients so large that SMO has no end: the interior point goes on after so many steps, on the data, on monomials,
  * and on as many columns as there are rows; asked for, it does all of it. */
-static void ends_inside(void **state)
+TEST(ends_inside)
 {
     static const double C[] = { 1, 1e6 }, labels[] = { 1, 2, 3 };
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 1, 1), hinge_kernel_rbf(1e-3) };
@@ -425,7 +421,7 @@ static void ends_inside(void **state)
 
 /* Values of K are up to thousands, so that a violation that begins at 2 is above that for hundreds of rounds, in which
  * only the objective falls: that is no stall. */
-static void goes_on_while_the_objective_falls(void **state)
+TEST(goes_on_while_the_objective_falls)
 {
     struct set set = set_two_class(1, 1200, 6, 1.5);
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_polynomial(5, 1, 1), 1);
@@ -437,7 +433,7 @@ static void goes_on_while_the_objective_falls(void **state)
 }
 
 /* What sharing rows and starts saves, by count. */
-static void does_little_work(void **state)
+TEST(does_little_work)
 {
     static const double gamma[] = { 0.1 };
     struct set set = set_two_class(13, 2500, 6, 0.7);
@@ -471,7 +467,7 @@ static void does_little_work(void **state)
 
 /* ---- Folds ------------------------------------------------------------------------------------------------------- */
 
-static void takes_the_folds_of_cross_validation(void **state)
+TEST(takes_the_folds_of_cross_validation)
 {
     static const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(6, 150, 4, 3, labels, 1.2);
@@ -500,7 +496,7 @@ static void takes_the_folds_of_cross_validation(void **state)
 }
 
 /* Ranges of each fold's training part, as in cross-validation. */
-static void scales_each_fold_by_itself(void **state)
+TEST(scales_each_fold_by_itself)
 {
     struct set set = set_two_class(14, 100, 3, 0.8);
     hinge_scaling scaling = { .lower = 0, .upper = 1 };
@@ -526,7 +522,7 @@ static void scales_each_fold_by_itself(void **state)
 }
 
 /* Nor does one fold alone see what it holds out: rows that are larger than any of the others. */
-static void scales_one_fold_by_what_it_trains_on(void **state)
+TEST(scales_one_fold_by_what_it_trains_on)
 {
     struct set set = set_two_class(14, 100, 3, 0.8);
     hinge_scaling scaling = { .lower = 0, .upper = 1 };
@@ -553,7 +549,7 @@ static void scales_one_fold_by_what_it_trains_on(void **state)
 }
 
 /* Rows never held out, folds of different sizes, and groups that stay together. */
-static void takes_folds_of_the_caller(void **state)
+TEST(takes_folds_of_the_caller)
 {
     struct set set = set_two_class(7, 100, 3, 0.6);
     hinge_params params = tight(HINGE_C_SVC);
@@ -580,7 +576,7 @@ static void takes_folds_of_the_caller(void **state)
 }
 
 /* The numbers 0 and 2 of folds are of no row. */
-static void takes_folds_without_rows(void **state)
+TEST(takes_folds_without_rows)
 {
     static const double labels[] = { 4, 2, 9 };
     struct set set = set_blobs(9, 90, 3, 3, labels, 0.8);
@@ -608,7 +604,7 @@ static double plain_auc(const hinge_selection *selection, const struct set *set,
     return wins / pairs;
 }
 
-static void scores_by_definition(void **state)
+TEST(scores_by_definition)
 {
     struct set set = set_two_class(8, 120, 3, 1.2);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -644,7 +640,7 @@ static void scores_by_definition(void **state)
     }
 }
 
-static void scores_regression_by_definition(void **state)
+TEST(scores_regression_by_definition)
 {
     struct set set = set_regression(9, 90, 3);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
@@ -678,7 +674,7 @@ static void scores_regression_by_definition(void **state)
 /* ---- The choice -------------------------------------------------------------------------------------------------- */
 
 /* The best score, and of equal ones the smallest C, then gamma; dropping what cannot win changes nothing. */
-static void chooses_the_best(void **state)
+TEST(chooses_the_best)
 {
     static const double C[] = { 100, 0.01, 1, 10000, 10 }, gamma[] = { 1, 0.01, 0.1, 30 };
     for (uint64_t seed = 0; seed < 12; seed++) {
@@ -708,7 +704,7 @@ static void chooses_the_best(void **state)
 }
 
 /* Points that are not dropped find what they would have found without dropping, at a coarse eps too. */
-static void leaves_the_others_as_they_are(void **state)
+TEST(leaves_the_others_as_they_are)
 {
     static const double C[] = { 0.01, 0.1, 1, 10, 100, 1000 }, gamma[] = { 0.03, 0.3, 2 };
     size_t dropped = 0;
@@ -730,7 +726,7 @@ static void leaves_the_others_as_they_are(void **state)
     assert_true(dropped > 0);
 }
 
-static void drops_what_is_surely_worse(void **state)
+TEST(drops_what_is_surely_worse)
 {
     static const double gamma[] = { 0.2, 0.1, 5 };
     struct set set = set_two_class(40, 600, 4, 0.9);
@@ -750,7 +746,7 @@ static void drops_what_is_surely_worse(void **state)
 }
 
 /* Labels half of which are noise: the larger C, the worse. */
-static void drops_the_rest_of_a_line_that_falls(void **state)
+TEST(drops_the_rest_of_a_line_that_falls)
 {
     static const double C[] = { 0.05, 0.5, 5, 50, 500, 5000 }, gamma[] = { 0.5 };
     struct set set = set_two_class(41, 1000, 4, 1.2);
@@ -777,7 +773,7 @@ static void drops_the_rest_of_a_line_that_falls(void **state)
 
 /* Rows in f32 are too coarse for the training on the first half, whose classes are mixed and whose coefficients are
  * large, but not for that on the other half, which comes after it. */
-static void ends_where_one_fold_needs_f64(void **state)
+TEST(ends_where_one_fold_needs_f64)
 {
     static const double C[] = { 1, 32, 1024, 32768 }, gamma[] = { 1e-7, 1e-5 };
     struct set set = set_two_class(60, 120, 3, 0.5);
@@ -792,7 +788,7 @@ static void ends_where_one_fold_needs_f64(void **state)
     assert_true(selection->n_kernels > 2 && selection->outcome == HINGE_CONVERGED);
 }
 
-static void takes_the_simplest_within_an_error(void **state)
+TEST(takes_the_simplest_within_an_error)
 {
     struct set set = set_two_class(41, 200, 4, 0.9);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -823,7 +819,7 @@ static int count_points(void *arg, const hinge_select_progress *progress)
     return seen->calls == seen->stop_at;
 }
 
-static void stops_and_goes_on(void **state)
+TEST(stops_and_goes_on)
 {
     struct set set = set_two_class(50, 80, 3, 0.6);
     struct seen seen = { 0, 3 };
@@ -865,7 +861,7 @@ static int ask_once(void *arg, const hinge_progress *progress)
 }
 
 /* Stopped while points are trained: the rest is left waiting, and the best so far is trained. */
-static void can_be_asked_to_stop(void **state)
+TEST(can_be_asked_to_stop)
 {
     struct set set = set_two_class(51, 300, 3, 0.8);
     struct asked asked = { 0, SIZE_MAX, 0 };
@@ -893,7 +889,7 @@ static void can_be_asked_to_stop(void **state)
 
 /* ---- Ranges and bad input ---------------------------------------------------------------------------------------- */
 
-static void makes_ranges(void **state)
+TEST(makes_ranges)
 {
     double v[20];
     assert_int_equal(hinge_log2_range(-5, 15, 2, v, 20), 11);
@@ -919,7 +915,7 @@ static void refuse(const struct set *set, const hinge_params *params, const hing
     assert_says(err.text, word);
 }
 
-static void refuses_bad_input(void **state)
+TEST(refuses_bad_input)
 {
     struct set set = set_two_class(60, 40, 3, 0.6);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -952,7 +948,7 @@ static void refuses_bad_input(void **state)
 }
 
 /* A point that cannot be trained says so, and the others go on. */
-static void goes_on_without_bad_points(void **state)
+TEST(goes_on_without_bad_points)
 {
     static const double C[] = { -1, 0, 1 }, nu[] = { 0.3, 0.9, 2 }, gamma[] = { 0.1 };
     static const double labels[] = { 1, -1 };
@@ -976,7 +972,7 @@ static void goes_on_without_bad_points(void **state)
 }
 
 /* A class smaller than the folds, and a fold that holds out all of a class. */
-static void takes_classes_that_folds_miss(void **state)
+TEST(takes_classes_that_folds_miss)
 {
     static const double gamma[] = { 0.1 };
     struct set set = set_two_class(62, 40, 3, 0.4);
@@ -1002,46 +998,4 @@ static void takes_classes_that_folds_miss(void **state)
     options.fold = NULL;
     selection = choose(&set, &params, &options);
     assert_true(selection->best->score[HINGE_SCORE_ACCURACY] == 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_what_trainings_find),
-        cmocka_unit_test(finds_it_for_the_default_gamma),
-        cmocka_unit_test(finds_it_for_regression),
-        cmocka_unit_test(finds_it_for_small_targets),
-        cmocka_unit_test(finds_it_for_more_classes),
-        cmocka_unit_test(finds_it_for_other_kernels),
-        cmocka_unit_test(finds_it_in_many_rows),
-        cmocka_unit_test(finds_it_in_rows_of_bits),
-        cmocka_unit_test(is_the_same_for_any_threads),
-        cmocka_unit_test(does_with_little_memory),
-        cmocka_unit_test(takes_doubles_where_floats_are_coarse), cmocka_unit_test(ends_inside),
-        cmocka_unit_test(goes_on_while_the_objective_falls),
-        cmocka_unit_test(ends_as_trainings_do),  cmocka_unit_test(ends_in_f32_too),
-        cmocka_unit_test(does_little_work),
-        cmocka_unit_test(takes_the_folds_of_cross_validation),
-        cmocka_unit_test(scales_each_fold_by_itself),
-        cmocka_unit_test(scales_one_fold_by_what_it_trains_on),
-        cmocka_unit_test(takes_folds_of_the_caller),
-        cmocka_unit_test(takes_folds_without_rows),
-        cmocka_unit_test(scores_by_definition),
-        cmocka_unit_test(scores_regression_by_definition),
-        cmocka_unit_test(chooses_the_best),
-        cmocka_unit_test(leaves_the_others_as_they_are),
-        cmocka_unit_test(drops_what_is_surely_worse),
-        cmocka_unit_test(drops_the_rest_of_a_line_that_falls),
-        cmocka_unit_test(carries_contradictions_along),
-        cmocka_unit_test(stays_in_f32_while_that_is_good),
-        cmocka_unit_test(ends_where_one_fold_needs_f64),
-        cmocka_unit_test(takes_the_simplest_within_an_error),
-        cmocka_unit_test(stops_and_goes_on),
-        cmocka_unit_test(can_be_asked_to_stop),
-        cmocka_unit_test(makes_ranges),
-        cmocka_unit_test(refuses_bad_input),
-        cmocka_unit_test(goes_on_without_bad_points),
-        cmocka_unit_test(takes_classes_that_folds_miss),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,6 @@
 
 #include <hinge/io.h>
 #include <hinge/theory.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Learning From Data, example 8.2: w = (1, -1), b = -1, alpha = (1/2, 1/2, 1, 0). */
 static double toy_x[8] = { 0, 0, 2, 2, 2, 0, 3, 0 }, toy_y[4] = { -1, -1, 1, 1 };
@@ -22,7 +19,7 @@ static hinge_params linear_params(double C)
 
 /* ---- decision functions, losses ---------------------------------------------------------------------------------- */
 
-static void decisions_of_the_slides(void **state)
+TEST(decisions_of_the_slides)
 {
     assert_true(hinge_sign(20) == 1 && hinge_sign(-5) == -1 && hinge_sign(0) == -1 && hinge_sign(1e-300) == 1);
     double x[2] = { 1, 3.5 }, w[2] = { 2, -1 }, f[3];
@@ -41,7 +38,7 @@ static void decisions_of_the_slides(void **state)
     assert_int_equal(hinge_argmax(nan_first, 2), 1);
 }
 
-static void decisions_of_many(void **state)
+TEST(decisions_of_many)
 {
     struct set set = set_two_class(1, 700, 5, 1);
     double w[15], b[3], *f = get(700 * 3, sizeof *f), *g = get(700 * 3, sizeof *g);
@@ -84,7 +81,7 @@ static void decisions_of_many(void **state)
     hinge_model_free(model);
 }
 
-static void losses_by_hand(void **state)
+TEST(losses_by_hand)
 {
     static const double at[5] = { -2, 0, 0.5, 1, 3 };
     static const double want[HINGE_N_LOSSES][5] = {
@@ -118,7 +115,7 @@ static void losses_by_hand(void **state)
 
 /* ---- features ---------------------------------------------------------------------------------------------------- */
 
-static void dimensions(void **state)
+TEST(dimensions)
 {
     static const size_t want[][3] = { { 2, 2, 6 },
                                       { 3, 4, 35 },
@@ -143,7 +140,7 @@ static void dimensions(void **state)
 }
 
 /* Phi_2 of the slides, with cross terms and the first coefficient zeta. */
-static void features_by_hand(void **state)
+TEST(features_by_hand)
 {
     double x[2] = { 3, -5 }, z[6];
     hinge_matrix example = hinge_matrix_f64(x, 1, 2);
@@ -160,7 +157,7 @@ static void features_by_hand(void **state)
         assert_near(high[k], k == 15 ? 243 : 0, 1e-10);
 }
 
-static void features_multiply_to_the_kernel(void **state)
+TEST(features_multiply_to_the_kernel)
 {
     static const struct {
         size_t d;
@@ -190,7 +187,7 @@ static void features_multiply_to_the_kernel(void **state)
     }
 }
 
-static void linear_in_feature_space_is_the_kernel(void **state)
+TEST(linear_in_feature_space_is_the_kernel)
 {
     struct set set = set_two_class(5, 150, 3, 1);
     hinge_kernel kernel = hinge_kernel_polynomial(3, 0.4, 1);
@@ -237,7 +234,7 @@ static int lopsided(void *cookie, const hinge_matrix *a, const hinge_matrix *b, 
     return 0;
 }
 
-static void mercer(void **state)
+TEST(mercer)
 {
     struct set set = set_two_class(7, 120, 4, 1);
     hinge_mercer m = mercer_of(&set, hinge_kernel_rbf(0.5));
@@ -285,7 +282,7 @@ static void mercer(void **state)
 
 /* ---- margin, radius, bounds -------------------------------------------------------------------------------------- */
 
-static void toy_by_hand(void **state)
+TEST(toy_by_hand)
 {
     hinge_params params = linear_params(100);
     hinge_model *model = fit(&toy, &params, NULL);
@@ -330,7 +327,7 @@ static void toy_by_hand(void **state)
     assert_near(kinds.bias_high, -1, 1e-6);
 }
 
-static void bounds_by_hand(void **state)
+TEST(bounds_by_hand)
 {
     assert_near(hinge_bound_vc_risk(0, 3, 4, 0.05), 4.388933176330921, 1e-14);
     assert_near(hinge_bound_vc_risk(1, 10, 1000, 0.01), 1.7390885794383695, 1e-14);
@@ -349,7 +346,7 @@ static void bounds_by_hand(void **state)
 }
 
 /* The radius in feature space from the definition, over a plain kernel matrix. */
-static void radius_in_feature_space(void **state)
+TEST(radius_in_feature_space)
 {
     struct set set = set_two_class(11, 150, 3, 1);
     hinge_matrix x = set_matrix(&set);
@@ -376,7 +373,7 @@ static void radius_in_feature_space(void **state)
 
 /* ---- kinds and classes ------------------------------------------------------------------------------------------- */
 
-static void kinds_of_numbers(void **state)
+TEST(kinds_of_numbers)
 {
     assert_int_equal(hinge_sv_kind_of(0, 2), HINGE_NO_SV);
     assert_int_equal(hinge_sv_kind_of(1e-9, 2), HINGE_MARGIN_SV);
@@ -394,7 +391,7 @@ static void kinds_of_numbers(void **state)
 }
 
 /* Two points at -1 and +1 with alpha = C each: w = 2 C, and b may be anything in [2 C - 1, 1 - 2 C]. */
-static void range_of_b(void **state)
+TEST(range_of_b)
 {
     double x[2] = { -1, 1 }, y[2] = { -1, 1 };
     struct set two = { 2, 1, x, y };
@@ -411,7 +408,7 @@ static void range_of_b(void **state)
 }
 
 /* A w so small that f does not tell it from b, which is 1 here: w = 2 C 1e-10. */
-static void small_w(void **state)
+TEST(small_w)
 {
     struct set set = { 3, 1, (double[]){ -1e-10, 1e-10, 1e-10 }, (double[]){ -1, 1, 1 } };
     hinge_params params = linear_params(0.125);
@@ -508,7 +505,7 @@ static void check_kinds(const struct set *set, const hinge_params *params, doubl
     check_each(model, set, params);
 }
 
-static void kinds_of_models(void **state)
+TEST(kinds_of_models)
 {
     static const double classes[3] = { 2, 5, 9 };
     struct set two = set_two_class(21, 300, 4, 1.5), three = set_blobs(22, 240, 3, 3, classes, 1.2);
@@ -530,7 +527,7 @@ static void kinds_of_models(void **state)
     check_kinds(&three, &params, 1e-3);
 }
 
-static void kinds_refused(void **state)
+TEST(kinds_refused)
 {
     struct set set = set_regression(1, 30, 2);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
@@ -557,7 +554,7 @@ static void kinds_refused(void **state)
 
 /* Rows that are equal but for their targets, in an order of their own: the certificate shows that the right ones were
  * found, for coefficients at another row would not be optimal. */
-static void locating_targets(void **state)
+TEST(locating_targets)
 {
     for (int k = 0; k < 4; k++) {
         struct set once = set_regression(40 + k, 90, 2), twice = set_join(&once, &once), set = set_join(&twice, &once);
@@ -579,7 +576,7 @@ static void locating_targets(void **state)
     }
 }
 
-static void locating(void **state)
+TEST(locating)
 {
     static const double classes[3] = { 2, 5, 9 };
     struct set sets[3] = { set_two_class(31, 200, 4, 1.5), set_blobs(32, 200, 3, 3, classes, 1.2),
@@ -634,7 +631,7 @@ static void locating(void **state)
 }
 
 /* Rows in another order, where the classes appear in another order than the model's. */
-static void locating_in_another_order(void **state)
+TEST(locating_in_another_order)
 {
     static const double classes[3] = { 2, 5, 9 };
     struct set set = set_blobs(32, 200, 3, 3, classes, 1.2);
@@ -666,7 +663,7 @@ static void locating_in_another_order(void **state)
 
 /* ---- conventions ------------------------------------------------------------------------------------------------- */
 
-static void conversions(void **state)
+TEST(conversions)
 {
     assert_near(hinge_tradeoff_convert(HINGE_TRADEOFF_SUM, HINGE_TRADEOFF_MEAN, 3, 50), 150, 1e-12);
     assert_near(hinge_tradeoff_convert(HINGE_TRADEOFF_SUM, HINGE_TRADEOFF_LAMBDA, 3, 50), 1 / 300.0, 1e-17);
@@ -683,7 +680,7 @@ static void conversions(void **state)
 }
 
 /* C-SVC, and nu-SVC with the nu that its max-margin form has: one hyperplane, other lengths. */
-static void max_margin_form(void **state)
+TEST(max_margin_form)
 {
     struct set set = set_two_class(41, 200, 3, 1.5);
     for (double C = 0.01; C < 20; C *= 10) {
@@ -729,30 +726,4 @@ static void max_margin_form(void **state)
             }
         assert_true(here <= best + 1e-6 * fabs(best));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decisions_of_the_slides),
-        cmocka_unit_test(decisions_of_many),
-        cmocka_unit_test(losses_by_hand),
-        cmocka_unit_test(dimensions),
-        cmocka_unit_test(features_by_hand),
-        cmocka_unit_test(features_multiply_to_the_kernel),
-        cmocka_unit_test(linear_in_feature_space_is_the_kernel),
-        cmocka_unit_test(mercer),
-        cmocka_unit_test(toy_by_hand),
-        cmocka_unit_test(bounds_by_hand),
-        cmocka_unit_test(radius_in_feature_space),
-        cmocka_unit_test(kinds_of_numbers),
-        cmocka_unit_test(range_of_b), cmocka_unit_test(small_w),
-        cmocka_unit_test(kinds_of_models),
-        cmocka_unit_test(kinds_refused),
-        cmocka_unit_test(locating), cmocka_unit_test(locating_targets),
-        cmocka_unit_test(locating_in_another_order),
-        cmocka_unit_test(conversions),
-        cmocka_unit_test(max_margin_form),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

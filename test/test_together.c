@@ -1,8 +1,6 @@
 /* Classes against the rest on shared rows (lib/together.c), against problems of two classes that are trained alone. */
 #include "test/support.h"
 
-#include <string.h>
-
 enum { N = 2100, D = 220, K = 4 };
 
 static struct set four_classes(uint64_t seed, double noise)
@@ -24,7 +22,7 @@ static bool shares(const hinge_report *report)
 }
 
 /* Each class has the objective and the decision values of a training of its own, and all together need fewer rows. */
-static void against_two_classes(void **state)
+TEST(against_two_classes)
 {
     struct set set = four_classes(1, 1.2);
     hinge_params params = against_the_rest(10), two = params;
@@ -56,7 +54,7 @@ static void against_two_classes(void **state)
     assert_true(certificate.kkt <= 1.05 * params.eps && certificate.gap <= 2e-2 * certificate.primal);
 }
 
-static void any_number_of_threads(void **state)
+TEST(any_number_of_threads)
 {
     struct set set = four_classes(2, 1.2);
     hinge_params params = against_the_rest(10);
@@ -74,7 +72,7 @@ static void any_number_of_threads(void **state)
 }
 
 /* What takes more steps than there are side by side, or ends in rows of f64, is gone on with, from where it is. */
-static void hard_problems(void **state)
+TEST(hard_problems)
 {
     struct set set = four_classes(3, 4);
     for (int k = 0; k < 2; k++) {
@@ -91,7 +89,7 @@ static void hard_problems(void **state)
 }
 
 /* Rows that are equal are one point there too, whatever their weights. */
-static void equal_rows(void **state)
+TEST(equal_rows)
 {
     struct set once = four_classes(4, 1.5), set = set_join(&once, &once);
     hinge_params params = against_the_rest(1);
@@ -120,7 +118,7 @@ static int stop_after(void *arg, const hinge_progress *progress)
 }
 
 /* Progress is told on the way, changes nothing, and may end it: the model is what there is. */
-static void ends(void **state)
+TEST(ends)
 {
     struct set set = four_classes(6, 1.2);
     hinge_params params = against_the_rest(10);
@@ -150,7 +148,7 @@ static void ends(void **state)
 }
 
 /* What is asked for of each problem's own run, or of little memory, is done there. */
-static void runs_of_their_own(void **state)
+TEST(runs_of_their_own)
 {
     struct set set = four_classes(7, 1.2);
     for (int way = 0; way < 4; way++) {
@@ -163,14 +161,4 @@ static void runs_of_their_own(void **state)
         fit(&set, &params, &report);
         assert_true(!shares(&report) && report.outcome == HINGE_CONVERGED);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_two_classes), cmocka_unit_test(any_number_of_threads),
-        cmocka_unit_test(hard_problems),       cmocka_unit_test(equal_rows),
-        cmocka_unit_test(ends),                cmocka_unit_test(runs_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

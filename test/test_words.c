@@ -6,10 +6,6 @@
 
 #include <hinge/io.h>
 #include <hinge/theory.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- Outcomes ---------------------------------------------------------------------------------------------------- */
 
@@ -26,7 +22,7 @@ static int stop_later(void *arg, const hinge_progress *progress)
 
 /* A run of nu-SVC that was cut short says so, also where its r is not above 0 yet; one to the end on two classes that
  * are the same says that there is no margin. */
-static void nu_svc_cut_short(void **state)
+TEST(nu_svc_cut_short)
 {
     struct set set = set_two_class(3, 900, 4, 6);
     for (int way = 0; way < 3; way++) {
@@ -50,7 +46,7 @@ static void nu_svc_cut_short(void **state)
 }
 
 /* Of other tasks nobody says that there is no margin: not where the error of F is larger than 1 either. */
-static void margin_is_of_nu_svc(void **state)
+TEST(margin_is_of_nu_svc)
 {
     struct set set = set_two_class(4, 940, 3, 1);
     uint64_t seed = 1;
@@ -70,7 +66,7 @@ static void margin_is_of_nu_svc(void **state)
 
 /* Whenever a run is stopped, what it tells of the objective is what plain loops find of its coefficients, and no worse
  * than what it began with. */
-static void stopped_anywhere(void **state)
+TEST(stopped_anywhere)
 {
     for (int task = 0; task <= HINGE_NU_SVR; task++) {
         struct set set = task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR ? set_regression(9, 3000, 4)
@@ -104,7 +100,7 @@ static void stopped_anywhere(void **state)
 
 /* Targets far from 0, and the two sides of nu-SVR, large and equal but for a little, leave of the objective what plain
  * loops find, and coefficients that sum to 0. */
-static void far_targets(void **state)
+TEST(far_targets)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++)
@@ -138,7 +134,7 @@ static void far_targets(void **state)
 }
 
 /* The primal objective of nu-SVR is that of the tube that makes it least: one of those that end at an example. */
-static void best_tube(void **state)
+TEST(best_tube)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -189,7 +185,7 @@ static int with_a_hole(void *cookie, const hinge_matrix *a, const hinge_matrix *
 
 /* One kernel value that is no number makes violation and certificate no numbers, not 0: in one problem, and where only
  * one of three has it. */
-static void nan_is_not_0(void **state)
+TEST(nan_is_not_0)
 {
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(5, 60, 2, k, NULL, 1);
@@ -211,7 +207,7 @@ static void nan_is_not_0(void **state)
 }
 
 /* Bounds whose sum is beyond all numbers are refused by name; below that, coefficients are numbers. */
-static void bounds_that_overflow(void **state)
+TEST(bounds_that_overflow)
 {
     struct set set = set_two_class(6, 40, 2, 1);
     hinge_matrix x = set_matrix(&set);
@@ -273,7 +269,7 @@ static double plain_gap(const hinge_model *model, const struct set *set, double 
 
 /* The certificate of the nu tasks is that of the model with its rho: moved, the gap of nu-SVC is what plain loops find,
  * that of nu-SVR grows, and the slackness of both. */
-static void rho_is_judged(void **state)
+TEST(rho_is_judged)
 {
     for (int task = HINGE_NU_SVC; task <= HINGE_NU_SVR; task += HINGE_NU_SVR - HINGE_NU_SVC) {
         struct set set = task == HINGE_NU_SVC ? set_two_class(8, 120, 3, 1) : set_regression(8, 120, 3);
@@ -293,7 +289,7 @@ static void rho_is_judged(void **state)
 }
 
 /* The range of b that a report gives holds the model's b, its ends in order. */
-static void range_in_order(void **state)
+TEST(range_in_order)
 {
     for (uint64_t t = 0; t < 40; t++) {
         struct set set = set_two_class(t, 10 + 3 * t, 2, 1);
@@ -315,7 +311,7 @@ static void range_in_order(void **state)
 
 /* With as many folds as rows each fold's training is known, whatever the draw: the report has the largest gap, rank and
  * trace error of all. */
-static void largest_of_folds(void **state)
+TEST(largest_of_folds)
 {
     struct set set = set_two_class(11, 24, 2, 1);
     hinge_matrix x = set_matrix(&set);
@@ -341,7 +337,7 @@ static void largest_of_folds(void **state)
 
 /* nu as large as all rows allow is more than some folds do, whose classes lack a row: there it is what they allow. More
  * than all rows allow is refused. */
-static void nu_of_folds(void **state)
+TEST(nu_of_folds)
 {
     const double labels[] = { 1, 2, 3 };
     for (int way = 0; way < 3; way++) { /* two classes, three, and one against the rest */
@@ -373,7 +369,7 @@ static void nu_of_folds(void **state)
 
 /* Every coefficient is 0 or C: b is the middle of a range. What rounding leaves of a start where 0 or C is meant does
  * not hold it. */
-static void rounding_holds_no_bias(void **state)
+TEST(rounding_holds_no_bias)
 {
     double x[] = { -1, 1, 5, -7 }, y[] = { -1, 1, 1, -1 };
     struct set set = { 4, 1, x, y };
@@ -391,7 +387,7 @@ static void rounding_holds_no_bias(void **state)
 }
 
 /* One row of nu-SVR has both coefficients, which cancel: from any start, none is left. */
-static void both_sides_cancel(void **state)
+TEST(both_sides_cancel)
 {
     double x[] = { 1 }, y[] = { 2 };
     struct set set = { 1, 1, x, y };
@@ -410,7 +406,7 @@ static void both_sides_cancel(void **state)
 
 /* nu-SVR whose tube is 0: points have coefficients on both sides, of which a model keeps the difference. A start from
  * it is at the solution, and so is what the certificate sees. */
-static void tube_of_0(void **state)
+TEST(tube_of_0)
 {
     struct set set = set_new(300, 1);
     for (size_t i = 0; i < set.n; i++) {
@@ -437,7 +433,7 @@ static void tube_of_0(void **state)
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
 /* A model without support vectors knows its number of features in a file too, and LIBSVM reads the file. */
-static void features_without_vectors(void **state)
+TEST(features_without_vectors)
 {
     struct set set = set_regression(2, 20, 5);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
@@ -447,11 +443,9 @@ static void features_without_vectors(void **state)
     assert_int_equal(hinge_model_n_features(again), 5);
     double *a = fit_labels(model, &set), *b = fit_labels(again, &set);
     assert_memory_equal(a, b, set.n * sizeof *a);
-    char path[PATH_ROOM];
-    temporary_file(path);
+    const char *path = path_of("model");
     assert_int_equal(hinge_model_save(model, path, NULL), HINGE_OK);
     struct svm_model *theirs = svm_load_model(path);
-    remove(path);
     assert_non_null(theirs);
     assert_int_equal(theirs->l, 0);
     assert_true(theirs->rho[0] == hinge_model_rho(model)[0]);
@@ -462,7 +456,7 @@ static void features_without_vectors(void **state)
 }
 
 /* -0 is another number than 0 to a kernel of one's own: model and data files keep it. */
-static void minus_0_in_files(void **state)
+TEST(minus_0_in_files)
 {
     double x[] = { -0.0, 1, 1, -0.0, 0, 2 }, y[] = { 1, -1, -1 }, v[2];
     struct set set = { 3, 2, x, y };
@@ -474,13 +468,11 @@ static void minus_0_in_files(void **state)
         assert_int_equal(hinge_model_sv(again, i, w, NULL), HINGE_OK);
         assert_memory_equal(v, w, sizeof v);
     }
-    char path[PATH_ROOM];
+    const char *path = path_of("data");
     hinge_data data;
     hinge_matrix matrix = set_matrix(&set);
-    temporary_file(path);
     assert_int_equal(hinge_data_write(path, &matrix, y, NULL), HINGE_OK);
     assert_int_equal(hinge_data_read(path, NULL, &data, NULL), HINGE_OK);
-    remove(path);
     for (size_t i = 0; i < 3; i++)
         assert_memory_equal((const double *)data.x.data + i * data.x.stride, x + 2 * i, 2 * sizeof *x);
     hinge_data_free(&data);
@@ -488,7 +480,7 @@ static void minus_0_in_files(void **state)
 
 /* Of two equal rows, one of weight 0, the other is the support vector that a model from a file has: its certificate is
  * that of the model as it was trained. */
-static void weightless_rows_have_no_coefficient(void **state)
+TEST(weightless_rows_have_no_coefficient)
 {
     struct set set = set_two_class(4, 60, 2, 1);
     double weights[60];
@@ -522,7 +514,7 @@ static void check_reloaded(const struct set *set, const hinge_params *params)
 }
 
 /* Nor does a model from a file lose which of equal rows has which target, where they have weights. */
-static void weights_tell_equal_rows_apart(void **state)
+TEST(weights_tell_equal_rows_apart)
 {
     static const hinge_task tasks[] = { HINGE_EPSILON_SVR, HINGE_NU_SVR, HINGE_QUANTILE };
     double weights[60] = { 2, 1 }, one[] = { 1, 1 }, y[] = { 3, 4 };
@@ -547,7 +539,7 @@ static void weights_tell_equal_rows_apart(void **state)
 
 /* nu-SVC's boxes are told by its coefficients, which were divided by r, each problem's by its own. Of a user's kernel
  * equal rows are not taken as one. */
-static void weights_tell_equal_rows_of_nu_svc_apart(void **state)
+TEST(weights_tell_equal_rows_of_nu_svc_apart)
 {
     double weights[60], hole = INFINITY;
     (void)state;
@@ -567,7 +559,7 @@ static void weights_tell_equal_rows_of_nu_svc_apart(void **state)
 }
 
 /* LIBSVM writes 16 digits of a coefficient: one that is at its bound but for them is not free. */
-static void sixteen_digits(void **state)
+TEST(sixteen_digits)
 {
     static const char text[] = "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 4\nrho 0\nlabel 1 -1\n"
                                "nr_sv 2 2\nSV\n0.30000000000000004 1:0.5\n0.3 1:0.5\n-0.3 1:-0.5\n-0.3 1:-0.5\n";
@@ -581,21 +573,4 @@ static void sixteen_digits(void **state)
     assert_int_equal(hinge_model_locate(model, &matrix, y, NULL, NULL), HINGE_OK);
     assert_true(certified(model, &set, &params).kkt == 0);
     hinge_model_free(model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nu_svc_cut_short),         cmocka_unit_test(nan_is_not_0),
-        cmocka_unit_test(stopped_anywhere),         cmocka_unit_test(margin_is_of_nu_svc),
-        cmocka_unit_test(bounds_that_overflow),     cmocka_unit_test(rho_is_judged),
-        cmocka_unit_test(range_in_order),           cmocka_unit_test(largest_of_folds),
-        cmocka_unit_test(nu_of_folds),              cmocka_unit_test(rounding_holds_no_bias),
-        cmocka_unit_test(both_sides_cancel),        cmocka_unit_test(tube_of_0),
-        cmocka_unit_test(features_without_vectors), cmocka_unit_test(minus_0_in_files),
-        cmocka_unit_test(weightless_rows_have_no_coefficient), cmocka_unit_test(far_targets),
-        cmocka_unit_test(best_tube),                cmocka_unit_test(weights_tell_equal_rows_apart),
-        cmocka_unit_test(sixteen_digits),           cmocka_unit_test(weights_tell_equal_rows_of_nu_svc_apart),
-    };
-    return cmocka_run_group_tests_name("words", tests, NULL, NULL);
 }

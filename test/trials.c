@@ -6,10 +6,7 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

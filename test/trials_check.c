@@ -4,9 +4,6 @@
 #include <float.h>
 #include <hinge/io.h>
 #include <hinge/theory.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static bool finite_all(const double *values, size_t n)
 {

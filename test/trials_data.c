@@ -2,9 +2,6 @@
 #include "test/trials.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum value { NORMAL, BITS, SIGNS, COUNTS, SPARSE, UNIFORM, GRID, N_VALUES };
 

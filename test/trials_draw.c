@@ -1,9 +1,6 @@
 /* What a trial's number stands for: task, kernel, size, parameters. See trials.h. */
 #include "test/trials.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 bool chance(uint64_t *state, double probability)

@@ -5,9 +5,6 @@
 #include <float.h>
 #include <hinge/io.h>
 #include <hinge/theory.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void check_kinds(const struct trial *t, const hinge_model *model, const double *beta)
 {

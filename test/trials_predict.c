@@ -3,9 +3,6 @@
 
 #include <float.h>
 #include <hinge/io.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

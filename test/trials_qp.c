@@ -2,9 +2,6 @@
 #include "test/trials.h"
 
 #include <hinge/qp.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum truth { UNKNOWN, SOLVABLE, INFEASIBLE, UNBOUNDED };
 

@@ -4,9 +4,6 @@
 
 #include <float.h>
 #include <hinge/select.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_VALUES = 3 };
 

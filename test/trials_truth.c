@@ -2,9 +2,6 @@
 #include "test/trials.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const double ulp = DBL_EPSILON / 2; /* what a rounding to 53 bits may be off by, relative */
 
