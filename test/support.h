@@ -37,6 +37,7 @@ double draw_normal(uint64_t *state); /* mean 0, variance 1, roughly */
 
 struct set set_new(size_t n, size_t d);
 hinge_matrix set_matrix(const struct set *set);
+const hinge_matrix *matrix_of(const struct set *set); /* the same, until the end of the test */
 /* The rows named, in that order; d, labels and values as they are. */
 struct set set_rows(const struct set *set, const size_t *rows, size_t n);
 struct set set_join(const struct set *a, const struct set *b);
@@ -101,9 +102,13 @@ void quiet(const char *text); /* for svm_set_print_string_function: prints nothi
 
 /* ---- Assertions -------------------------------------------------------------------------------------------------- */
 
-/* A call of hinge went well; otherwise the test fails by what it says. */
-#define assert_ok(call, err) ok_or_fail((call), (err), __FILE__, __LINE__)
-void ok_or_fail(hinge_status status, const hinge_error *err, const char *file, int line);
+/* What a call of hinge says: for calls in these assertions, and others of the test's own thread. */
+extern hinge_error err;
+/* A call went well; otherwise the test fails by what it says. */
+#define assert_ok(call) status_or_fail((call), HINGE_OK, "", __FILE__, __LINE__)
+/* A call was refused, and says these words of why. */
+#define assert_refused(call, status, words) status_or_fail((call), (status), (words), __FILE__, __LINE__)
+void status_or_fail(hinge_status found, hinge_status wanted, const char *words, const char *file, int line);
 /* A text has these words in it. */
 #define assert_says(text, words) says_or_fail((text), (words), __FILE__, __LINE__)
 void says_or_fail(const char *text, const char *words, const char *file, int line);

@@ -227,8 +227,7 @@ TEST(test_predictions)
             assert_true(nearby_share(model, &asked, f32 ? HINGE_F32 : HINGE_F64) < 0.5);
             double *all = malloc(N * problems * sizeof *all), *few = malloc(N * problems * sizeof *few);
             double *labels[2] = { malloc(N * sizeof(double)), malloc(N * sizeof(double)) };
-            hinge_matrix x = set_matrix(&asked);
-            assert_int_equal(hinge_predict(model, &x, &options, labels[0], all, NULL), HINGE_OK);
+            assert_int_equal(hinge_predict(model, matrix_of(&asked), &options, labels[0], all, NULL), HINGE_OK);
             for (size_t first = 0; first < N; first += 600) {
                 hinge_matrix part = hinge_matrix_f64(asked.x + first * D, HG_MIN((size_t)600, N - first), D);
                 assert_int_equal(hinge_predict(model, &part, &options, labels[1] + first, few + first * problems,

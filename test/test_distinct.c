@@ -339,11 +339,10 @@ TEST(test_leave_one_out)
 {
     struct set all = data_for(HINGE_C_SVC, 51), set = { 90, D, all.x, all.y };
     hinge_params p = tight(HINGE_C_SVC, hinge_kernel_rbf(0.5));
-    hinge_matrix x = set_matrix(&set);
     hinge_leave_one_out_report r;
     double prediction[90], weight[90];
     p.eps = 1e-6;
-    assert_int_equal(hinge_leave_one_out(&x, set.y, &p, prediction, &r, NULL), HINGE_OK);
+    assert_int_equal(hinge_leave_one_out(matrix_of(&set), set.y, &p, prediction, &r, NULL), HINGE_OK);
     assert_true(r.retrained < 90);
     for (size_t i = 0; i < 90; i++) {
         for (size_t k = 0; k < 90; k++)

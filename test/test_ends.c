@@ -122,7 +122,6 @@ TEST(no_good_end)
         for (int limited = 0; limited < 2; limited++) {
             hinge_params p = hinge_params_default(tries[t].task);
             hinge_certificate c;
-            hinge_matrix x = set_matrix(tries[t].set);
             p.kernel = tries[t].kernel, p.C = tries[t].C, p.p = tries[t].p, p.solver = HINGE_SOLVER_SMO;
             p.max_iter = limited ? 1000 : 0;
             hinge_report r;
@@ -130,7 +129,7 @@ TEST(no_good_end)
             assert_true(r.outcome == HINGE_CONVERGED || r.outcome == HINGE_STALLED || r.outcome == HINGE_MAX_ITER);
             assert_true(r.objective <= 0);
             assert_true(!limited || r.iterations <= 1000);
-            assert_int_equal(hinge_certify(m, &x, tries[t].set->y, &p, &c, NULL), HINGE_OK);
+            assert_int_equal(hinge_certify(m, matrix_of(tries[t].set), tries[t].set->y, &p, &c, NULL), HINGE_OK);
             if (r.outcome == HINGE_CONVERGED)
                 assert_true(c.kkt <= 1.05 * p.eps);
         }

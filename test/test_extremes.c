@@ -58,10 +58,8 @@ TEST(not_finite)
                 struct set set = set_two_class(1, 30, 3, 1);
                 hinge_params params = params_for((hinge_task)task, hinge_kernel_rbf(1), 1);
                 hinge_model *model = NULL;
-                hinge_error err;
                 *(where == 0 ? &set.x[50] : &set.y[7]) = bad[k];
-                hinge_matrix x = set_matrix(&set);
-                hinge_status status = hinge_train(&model, &x, set.y, &params, NULL, &err);
+                hinge_status status = hinge_train(&model, matrix_of(&set), set.y, &params, NULL, &err);
                 bool ignored = where == 1 && task == HINGE_ONE_CLASS; /* it has no labels */
                 assert_int_equal(status, ignored ? HINGE_OK : HINGE_EINVAL);
                 assert_int_equal(model != NULL, ignored);
@@ -149,7 +147,6 @@ TEST(one_row)
     for (int task = 0; hinge_task_info((hinge_task)task) != NULL; task++) {
         hinge_params params = params_for((hinge_task)task, hinge_kernel_rbf(1), 1);
         hinge_model *model = NULL;
-        hinge_error err;
         if (task == HINGE_NU_SVC) /* needs two classes: a named error, or the one class */
             params.nu = 0.5;
         hinge_status status = hinge_train(&model, &one, &y, &params, NULL, &err);
@@ -261,7 +258,6 @@ TEST(narrow_kernels)
         once.y[i] = i % 2 == 0 ? 1 : -1;
     struct set set = set_join(&once, &once);
     double *decisions = get(set.n, sizeof *decisions);
-    hinge_matrix x = set_matrix(&set);
     const double gammas[] = { 10, 300, 1e4, 1e6, 1e10 };
     for (size_t k = 0; k < 5; k++)
         for (int precision = 0; precision <= HINGE_PRECISION_F64; precision++) {
@@ -273,7 +269,7 @@ TEST(narrow_kernels)
             assert_close(r.objective, -0.5 * HALF, 1e-2);
             for (int of = 0; of <= HINGE_PRECISION_F64; of++) {
                 hinge_predict_options options = { .threads = 1, .precision = (hinge_precision)of };
-                assert_int_equal(hinge_predict(model, &x, &options, NULL, decisions, NULL), HINGE_OK);
+                assert_int_equal(hinge_predict(model, matrix_of(&set), &options, NULL, decisions, NULL), HINGE_OK);
                 for (size_t i = 0; i < set.n; i++)
                     assert_near(decisions[i], set.y[i], 0.02);
             }

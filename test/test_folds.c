@@ -12,12 +12,9 @@ static hinge_params c_svc(double gamma, double C)
 static double *validate(const struct set *set, const hinge_params *params, size_t folds, hinge_report *report)
 {
     double *prediction = get(set->n, sizeof *prediction);
-    hinge_matrix x = set_matrix(set);
-    hinge_error err;
     for (size_t i = 0; i < set->n; i++)
         prediction[i] = INFINITY;
-    if (hinge_cross_validate(&x, set->y, params, folds, prediction, report, &err) != HINGE_OK)
-        fail_msg("cross-validation: %s", err.text);
+    assert_ok(hinge_cross_validate(matrix_of(set), set->y, params, folds, prediction, report, &err));
     bool ended = report != NULL && (report->outcome == HINGE_STOPPED || report->outcome == HINGE_TIME_LIMIT);
     size_t missing = 0;
     for (size_t i = 0; i < set->n; i++)
@@ -362,11 +359,9 @@ static void refused(const struct set *set, const hinge_params *params, size_t fo
                     const char *part)
 {
     double p[64] = { 42 };
-    hinge_matrix x = set_matrix(set);
-    hinge_error err;
-    assert_int_equal(hinge_cross_validate(&x, set->y, params, folds, p, NULL, &err), status);
+    assert_int_equal(hinge_cross_validate(matrix_of(set), set->y, params, folds, p, NULL, &err), status);
     assert_says(err.text, part);
-    assert_int_equal(hinge_cross_validate(&x, set->y, params, folds, p, NULL, NULL), status);
+    assert_int_equal(hinge_cross_validate(matrix_of(set), set->y, params, folds, p, NULL, NULL), status);
     assert_true(p[0] == 42);
 }
 
@@ -374,11 +369,10 @@ TEST(errors)
 {
     struct set set = set_blobs(39, 60, 2, 3, NULL, 1);
     hinge_params params = c_svc(1, 1);
-    hinge_matrix x = set_matrix(&set);
     refused(&set, &params, 1, HINGE_EINVAL, "folds: 1 is not in 2 .. 60");
     refused(&set, &params, 61, HINGE_EINVAL, "folds: 61");
     refused(&set, NULL, 5, HINGE_EINVAL, "params: NULL");
-    assert_int_equal(hinge_cross_validate(&x, set.y, &params, 5, NULL, NULL, NULL), HINGE_EINVAL);
+    assert_int_equal(hinge_cross_validate(matrix_of(&set), set.y, &params, 5, NULL, NULL, NULL), HINGE_EINVAL);
     assert_int_equal(hinge_cross_validate(NULL, set.y, &params, 5, set.y, NULL, NULL), HINGE_EINVAL);
     params.kernel = hinge_kernel_user("bad", gives_up, NULL);
     for (params.threads = 1; params.threads <= 2; params.threads++)

@@ -667,9 +667,7 @@ TEST(small_r)
 static void refused(const struct set *set, const hinge_params *params, const char *words)
 {
     hinge_model *model = NULL;
-    hinge_error err;
-    hinge_matrix x = set_matrix(set);
-    assert_int_equal(hinge_train(&model, &x, set->y, params, NULL, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_train(&model, matrix_of(set), set->y, params, NULL, &err), HINGE_EINVAL);
     assert_null(model);
     assert_says(err.text, words);
 }

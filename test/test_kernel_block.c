@@ -3,11 +3,7 @@
  * comes out, sizes around the tiles' edges, dense data, few non-zeros, features of two values; K(A, A) symmetric to the
  * bit; equal rows; what is refused.
  */
-#include "support.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test/support.h"
 
 enum { PAD = 3 };
 
@@ -118,9 +114,8 @@ static void check_values(const hinge_kernel *k, const struct rows *a, const stru
     size_t n = a->view.rows, m = b->view.rows, d = a->view.cols, ld = m + PAD;
     double *out = malloc((n * ld + 1) * 8);
     hinge_predict_options options = { .threads = 2, .precision = precision };
-    hinge_error err;
     memset(out, 0x5a, (n * ld + 1) * 8);
-    assert_ok(hinge_kernel_block(k, &a->view, &b->view, &options, type, out, ld, &err), &err);
+    assert_ok(hinge_kernel_block(k, &a->view, &b->view, &options, type, out, ld, &err));
     hinge_dtype made = precision == HINGE_PRECISION_F64 || (precision == HINGE_PRECISION_AUTO && type == HINGE_F64)
                            ? HINGE_F64
                            : HINGE_F32;
@@ -243,7 +238,6 @@ TEST(refusals)
     hinge_kernel rbf = hinge_kernel_rbf(1), pre = hinge_kernel_precomputed(), negative = hinge_kernel_rbf(-2),
                  failing = hinge_kernel_user("l1", user, x);
     hinge_predict_options crowd = { .threads = 5000 };
-    hinge_error err;
     none.rows = 0;
     const struct {
         const hinge_kernel *kernel;
@@ -289,7 +283,6 @@ TEST(a_callback_ends_it)
     hinge_matrix a = hinge_matrix_f64(x, n, d);
     hinge_kernel k = hinge_kernel_rbf(1);
     hinge_predict_options options = { .progress = stop_at_once, .progress_arg = &called };
-    hinge_error err;
     assert_int_equal(hinge_kernel_block(&k, &a, &a, &options, HINGE_F64, out, n, &err), HINGE_ECALLBACK);
     assert_int_equal(called, 1);
     assert_non_null(strstr(err.text, "of 1100 rows"));

@@ -131,7 +131,6 @@ static double ended_run(const struct run *run, const struct set *set, double lim
     hinge_model *model = NULL;
     hinge_report report = { 0 };
     hinge_leave_one_out_report loo = { 0 };
-    hinge_error err;
     double begin = now();
     struct wish wish = { .at = begin + limit };
     p.kernel = run->kernel;
@@ -248,7 +247,6 @@ static void check_budget(const char *name, const hinge_data *data, size_t rows, 
     hinge_matrix x = data->x;
     hinge_params p = hinge_params_default(is_regression(name) ? HINGE_EPSILON_SVR : HINGE_C_SVC);
     hinge_report report;
-    hinge_error err;
     hinge_model *model = NULL;
     x.rows = x.rows < rows ? x.rows : rows;
     p.cache_bytes = budget;

@@ -106,22 +106,21 @@ TEST(separable_data_are_separated)
 TEST(strict_from_zero_stays)
 {
     struct set set = separable(9, 50, 3, 0, 0.1);
-    hinge_matrix x = set_matrix(&set);
     hinge_perceptron_options options = { .strict = 1 };
     double w[3] = { 7, 7, 7 };
     size_t rounds = 99;
-    assert_int_equal(hinge_perceptron(&x, set.y, &options, w, NULL, NULL, &rounds, NULL), HINGE_OK);
+    assert_int_equal(hinge_perceptron(matrix_of(&set), set.y, &options, w, NULL, NULL, &rounds, NULL), HINGE_OK);
     assert_true(rounds == 0 && w[0] == 0 && w[1] == 0 && w[2] == 0); /* the first sum is empty */
     double start[3] = { 1e-3, 0, 0 };
     options.w0 = start;
     options.rounds = 10000;
-    assert_int_equal(hinge_perceptron(&x, set.y, &options, w, NULL, NULL, &rounds, NULL), HINGE_OK);
+    assert_int_equal(hinge_perceptron(matrix_of(&set), set.y, &options, w, NULL, NULL, &rounds, NULL), HINGE_OK);
     assert_true(rounds > 0);
     for (size_t i = 0; i < set.n; i++)
         assert_true(set.y[i] * decide(&set, i, w, 0) >= 0);
     options.w0 = w; /* nothing is left to do */
     double v[3];
-    assert_int_equal(hinge_perceptron(&x, set.y, &options, v, NULL, NULL, &rounds, NULL), HINGE_OK);
+    assert_int_equal(hinge_perceptron(matrix_of(&set), set.y, &options, v, NULL, NULL, &rounds, NULL), HINGE_OK);
     assert_true(rounds == 0);
     assert_memory_equal(w, v, sizeof w);
 }
@@ -224,17 +223,16 @@ TEST(steps_by_hand)
 TEST(best_bias)
 {
     struct set set = set_two_class(13, 301, 3, 2);
-    hinge_matrix x = set_matrix(&set);
     hinge_sgd_options options = { .lambda = 0.01, .epochs = 3, .bias = 1 };
     double w[3], b;
-    assert_int_equal(hinge_sgd(&x, set.y, &options, w, &b, NULL, NULL), HINGE_OK);
+    assert_int_equal(hinge_sgd(matrix_of(&set), set.y, &options, w, &b, NULL, NULL), HINGE_OK);
     double here = objective_of(&set, 0.01, w, b);
     for (double move = -3; move < 3; move += 0.001)
         assert_true(objective_of(&set, 0.01, w, b + move) >= here - 1e-12);
     double only[301];
     for (size_t i = 0; i < 301; i++)
         only[i] = -1;
-    assert_int_equal(hinge_sgd(&x, only, &options, w, &b, NULL, NULL), HINGE_OK); /* one class only */
+    assert_int_equal(hinge_sgd(matrix_of(&set), only, &options, w, &b, NULL, NULL), HINGE_OK); /* one class only */
     for (size_t i = 0; i < 301; i++)
         assert_true(decide(&set, i, w, b) <= -1 + 1e-9);
 }
@@ -287,7 +285,6 @@ TEST(refusals)
     hinge_matrix m = hinge_matrix_f64(x, 2, 2), broken = hinge_matrix_f64(bad, 2, 2), none = hinge_matrix_f64(x, 0, 2);
     hinge_sgd_options good = { .lambda = 1, .epochs = 1, .bias = 1 }, s;
     hinge_perceptron_options p = { .bias = 1 };
-    hinge_error err;
 #define SAYS(call, word)                                                                                               \
     do {                                                                                                               \
         assert_int_equal((call), HINGE_EINVAL);                                                                        \
@@ -349,7 +346,6 @@ static int watching(void *arg, const hinge_progress *p)
 TEST(callback_ends_it)
 {
     struct set set = set_two_class(23, 600, 5, 3);
-    hinge_matrix x = set_matrix(&set);
     for (size_t batch = 0; batch <= 7; batch += 7)
         for (size_t last = 1; last <= 4; last += 3) {
             hinge_perceptron_options p = { .rounds = last, .batch = batch, .bias = 1 };
@@ -357,19 +353,19 @@ TEST(callback_ends_it)
             double w[5], v[5], b, a;
             size_t rounds;
             struct watch watch = { .last = last };
-            assert_int_equal(hinge_perceptron(&x, set.y, &p, w, &b, NULL, NULL, NULL), HINGE_OK);
+            assert_int_equal(hinge_perceptron(matrix_of(&set), set.y, &p, w, &b, NULL, NULL, NULL), HINGE_OK);
             p.rounds = 50;
             p.progress = watching;
             p.progress_arg = &watch;
-            assert_int_equal(hinge_perceptron(&x, set.y, &p, v, &a, NULL, &rounds, NULL), HINGE_OK);
+            assert_int_equal(hinge_perceptron(matrix_of(&set), set.y, &p, v, &a, NULL, &rounds, NULL), HINGE_OK);
             assert_true(rounds == last && watch.rounds == last && watch.calls == last);
             assert_true(memcmp(v, w, sizeof v) == 0 && a == b);
             watch = (struct watch){ .last = last };
-            assert_int_equal(hinge_sgd(&x, set.y, &s, w, &b, NULL, NULL), HINGE_OK);
+            assert_int_equal(hinge_sgd(matrix_of(&set), set.y, &s, w, &b, NULL, NULL), HINGE_OK);
             s.epochs = 50;
             s.progress = watching;
             s.progress_arg = &watch;
-            assert_int_equal(hinge_sgd(&x, set.y, &s, v, &a, NULL, NULL), HINGE_OK);
+            assert_int_equal(hinge_sgd(matrix_of(&set), set.y, &s, v, &a, NULL, NULL), HINGE_OK);
             assert_true(watch.rounds == last && watch.calls == last);
             assert_int_equal(watch.steps, last * (batch == 0 ? 600 : 86));
             assert_true(memcmp(v, w, sizeof v) == 0 && a == b);

@@ -36,20 +36,19 @@ static void refused_at(int line, const hinge_matrix *x, const double *y, const h
 {
     hinge_model *untouched = (hinge_model *)&good, *model = untouched;
     hinge_report report, before;
-    hinge_error error;
     memset(&report, 0x5a, sizeof report);
     memset(&before, 0x5a, sizeof before);
-    memset(&error, 0x5a, sizeof error);
-    if (hinge_train(&model, x, y, params, &report, &error) != HINGE_EINVAL)
+    memset(&err, 0x5a, sizeof err);
+    if (hinge_train(&model, x, y, params, &report, &err) != HINGE_EINVAL)
         fail_msg("line %d: not refused", line);
     assert_ptr_equal(model, untouched);
     assert_memory_equal(&report, &before, sizeof report);
-    assert_int_equal(error.status, HINGE_EINVAL);
-    assert_int_equal(error.line, 0);
-    assert_non_null(memchr(error.text, 0, sizeof error.text));
-    assert_true(strlen(error.text) > 5 && strchr(error.text, '\n') == NULL);
-    if (!says(error.text, a) || !says(error.text, b) || !says(error.text, c))
-        fail_msg("line %d: \"%s\" does not say \"%s\", \"%s\", \"%s\"", line, error.text, a ? a : "",
+    assert_int_equal(err.status, HINGE_EINVAL);
+    assert_int_equal(err.line, 0);
+    assert_non_null(memchr(err.text, 0, sizeof err.text));
+    assert_true(strlen(err.text) > 5 && strchr(err.text, '\n') == NULL);
+    if (!says(err.text, a) || !says(err.text, b) || !says(err.text, c))
+        fail_msg("line %d: \"%s\" does not say \"%s\", \"%s\", \"%s\"", line, err.text, a ? a : "",
                  b ? b : "", c ? c : "");
     assert_int_equal(hinge_train(&model, x, y, params, NULL, NULL), HINGE_EINVAL); /* no one listens */
     assert_ptr_equal(model, untouched);
@@ -104,14 +103,13 @@ TEST(nonfinite_anywhere)
 {
     struct set set = set_two_class(1, 1500, 17, 1);
     hinge_params params = params_of(HINGE_C_SVC);
-    hinge_matrix x = set_matrix(&set);
     for (size_t i = 0; i < set.n * set.d; i += 1237) {
         char row[24], column[24];
         double kept = set.x[i];
         snprintf(row, sizeof row, "%zu", i / set.d);
         snprintf(column, sizeof column, "%zu", i % set.d);
         set.x[i] = NAN;
-        refused(&x, set.y, &params, row, column, "nan");
+        refused(matrix_of(&set), set.y, &params, row, column, "nan");
         set.x[i] = kept;
     }
 }
@@ -200,13 +198,12 @@ TEST(parameters)
     SPOIL(HINGE_C_SVC, cpu_level, -1, "-1");
 
     hinge_params params = params_of(HINGE_C_SVC);
-    hinge_error error;
-    assert_int_equal(hinge_params_check(&params, N, D, &error), HINGE_OK);
-    assert_string_equal(error.text, "");
-    assert_int_equal(hinge_params_check(NULL, N, D, &error), HINGE_EINVAL);
+    assert_int_equal(hinge_params_check(&params, N, D, &err), HINGE_OK);
+    assert_string_equal(err.text, "");
+    assert_int_equal(hinge_params_check(NULL, N, D, &err), HINGE_EINVAL);
     good_weights[3] = -1;
     params.weights = good_weights;
-    assert_int_equal(hinge_params_check(&params, 0, D, &error), HINGE_OK);
+    assert_int_equal(hinge_params_check(&params, 0, D, &err), HINGE_OK);
     same_without_training(&x, &params);
     restore(NULL);
     params = params_of(HINGE_C_SVC);
@@ -333,11 +330,10 @@ TEST(precomputed_index)
 {
     hinge_params params = params_of(HINGE_C_SVC);
     params.kernel = hinge_kernel_precomputed();
-    hinge_matrix x = set_matrix(&good);
-    refused(&x, good_y, &params, NULL, NULL, NULL); /* 12 rows need 12 columns */
+    refused(matrix_of(&good), good_y, &params, NULL, NULL, NULL); /* 12 rows need 12 columns */
     size_t index[N] = { 0, 1, 2, 0, 1, 2, 0, 1, 5, 0, 1, 2 };
     params.precomputed_index = index;
-    refused(&x, good_y, &params, "precomputed_index", "8", "5");
+    refused(matrix_of(&good), good_y, &params, "precomputed_index", "8", "5");
 }
 
 static int gives_up(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
@@ -352,16 +348,14 @@ TEST(user_kernel_fails)
 {
     hinge_params params = params_of(HINGE_C_SVC);
     params.kernel = hinge_kernel_user("quitter", gives_up, NULL);
-    hinge_matrix x = set_matrix(&good);
     hinge_model *model = NULL;
-    hinge_error error;
-    assert_int_equal(hinge_train(&model, &x, good_y, &params, NULL, &error), HINGE_ECALLBACK);
+    assert_int_equal(hinge_train(&model, matrix_of(&good), good_y, &params, NULL, &err), HINGE_ECALLBACK);
     assert_null(model);
-    assert_int_equal(error.status, HINGE_ECALLBACK);
+    assert_int_equal(err.status, HINGE_ECALLBACK);
     params.kernel = hinge_kernel_user("two words", gives_up, NULL);
-    refused(&x, good_y, &params, "name", NULL, NULL);
+    refused(matrix_of(&good), good_y, &params, "name", NULL, NULL);
     params.kernel = hinge_kernel_user("", gives_up, NULL);
-    refused(&x, good_y, &params, "name", NULL, NULL);
+    refused(matrix_of(&good), good_y, &params, "name", NULL, NULL);
 }
 
 static int rows_left;
@@ -382,20 +376,18 @@ TEST(user_kernel_fails_later)
     rows_left = 1 << 20;
     hinge_model *model = fit(&good, &params, NULL);
     struct set many = set_two_class(3, 700, D, 1);
-    hinge_matrix x = set_matrix(&many);
-    hinge_error error;
     double labels[700], decisions[700];
     for (int threads = 1; threads <= 2; threads++) {
         hinge_predict_options options = { .threads = threads };
         for (size_t i = 0; i < 700; i++)
             labels[i] = decisions[i] = -77;
         rows_left = 500;
-        assert_int_equal(hinge_predict(model, &x, &options, labels, decisions, &error), HINGE_ECALLBACK);
+        assert_int_equal(hinge_predict(model, matrix_of(&many), &options, labels, decisions, &err), HINGE_ECALLBACK);
         for (size_t i = 0; i < 700; i++)
             assert_true(labels[i] == -77 && decisions[i] == -77);
     }
     rows_left = 1 << 20;
-    assert_int_equal(hinge_predict(model, &x, NULL, labels, decisions, &error), HINGE_OK);
+    assert_int_equal(hinge_predict(model, matrix_of(&many), NULL, labels, decisions, &err), HINGE_OK);
     for (size_t i = 0; i < 700; i++)
         assert_true(labels[i] != -77 && decisions[i] != -77);
 }
@@ -408,7 +400,6 @@ TEST(predictions)
     hinge_model *model = fit(&good, &params, NULL);
     hinge_matrix x = set_matrix(&good);
     double labels[N], f[N];
-    hinge_error error;
     for (size_t i = 0; i < N; i++)
         labels[i] = f[i] = 1234;
     for (int way = 0; way < 8; way++) {
@@ -442,37 +433,37 @@ TEST(predictions)
             options.cpu_level = 7;
             words[0] = "cpu_level";
         }
-        assert_int_equal(hinge_predict(model, &bad, &options, labels, f, &error), HINGE_EINVAL);
-        assert_int_equal(error.status, HINGE_EINVAL);
-        if (!says(error.text, words[0]) || !says(error.text, words[1]))
-            fail_msg("way %d: \"%s\"", way, error.text);
+        assert_int_equal(hinge_predict(model, &bad, &options, labels, f, &err), HINGE_EINVAL);
+        assert_int_equal(err.status, HINGE_EINVAL);
+        if (!says(err.text, words[0]) || !says(err.text, words[1]))
+            fail_msg("way %d: \"%s\"", way, err.text);
         assert_int_equal(hinge_predict(model, &bad, &options, labels, f, NULL), HINGE_EINVAL);
     }
     assert_int_equal(hinge_predict(NULL, &x, NULL, labels, f, NULL), HINGE_EINVAL);
     assert_int_equal(hinge_predict(model, NULL, NULL, labels, f, NULL), HINGE_EINVAL);
     for (size_t i = 0; i < N; i++)
         assert_true(labels[i] == 1234 && f[i] == 1234);
-    assert_int_equal(hinge_predict(model, &x, NULL, labels, f, &error), HINGE_OK);
-    assert_string_equal(error.text, "");
-    assert_int_equal(error.status, HINGE_OK);
+    assert_int_equal(hinge_predict(model, &x, NULL, labels, f, &err), HINGE_OK);
+    assert_string_equal(err.text, "");
+    assert_int_equal(err.status, HINGE_OK);
     assert_int_equal(hinge_predict(model, &x, NULL, NULL, NULL, NULL), HINGE_OK);
 
     double sv[D] = { 9, 9, 9 }, beta[N] = { 9 };
-    assert_int_equal(hinge_model_sv(model, hinge_model_n_sv(model), sv, &error), HINGE_EINVAL);
-    assert_int_equal(hinge_model_weights(model, 0, sv, &error), HINGE_EINVAL); /* no linear kernel */
+    assert_int_equal(hinge_model_sv(model, hinge_model_n_sv(model), sv, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_model_weights(model, 0, sv, &err), HINGE_EINVAL); /* no linear kernel */
     assert_true(sv[0] == 9 && sv[2] == 9);
-    assert_int_equal(hinge_model_beta(model, N - 1, beta, &error), HINGE_EINVAL);
+    assert_int_equal(hinge_model_beta(model, N - 1, beta, &err), HINGE_EINVAL);
     assert_true(beta[0] == 9);
     hinge_certificate certificate = { .gap = 77 };
     hinge_matrix narrow = hinge_matrix_f64(good_x, N, 2);
-    assert_int_equal(hinge_certify(model, &narrow, good_y, &params, &certificate, &error), HINGE_EINVAL);
+    assert_int_equal(hinge_certify(model, &narrow, good_y, &params, &certificate, &err), HINGE_EINVAL);
     hinge_matrix few = hinge_matrix_f64(good_x, N - 1, D);
-    assert_int_equal(hinge_certify(model, &few, good_y, &params, &certificate, &error), HINGE_EINVAL);
+    assert_int_equal(hinge_certify(model, &few, good_y, &params, &certificate, &err), HINGE_EINVAL);
     hinge_params linear = params;
     linear.kernel = hinge_kernel_linear();
-    assert_int_equal(hinge_certify(model, &x, good_y, &linear, &certificate, &error), HINGE_EINVAL);
-    assert_string_equal(error.text, "kernel: linear, and the model's is rbf");
-    assert_int_equal(hinge_certify(NULL, &x, good_y, &params, &certificate, &error), HINGE_EINVAL);
+    assert_int_equal(hinge_certify(model, &x, good_y, &linear, &certificate, &err), HINGE_EINVAL);
+    assert_string_equal(err.text, "kernel: linear, and the model's is rbf");
+    assert_int_equal(hinge_certify(NULL, &x, good_y, &params, &certificate, &err), HINGE_EINVAL);
     assert_true(certificate.gap == 77);
     hinge_model_free(NULL);
 }
@@ -562,9 +553,8 @@ TEST(kernel_overflows)
     for (int precision = 0; precision <= 2; precision++) {
         hinge_report report;
         hinge_model *model = NULL;
-        hinge_matrix x = set_matrix(&set);
         params.precision = (hinge_precision)precision;
-        assert_int_equal(hinge_train(&model, &x, set.y, &params, &report, NULL), HINGE_OK);
+        assert_int_equal(hinge_train(&model, matrix_of(&set), set.y, &params, &report, NULL), HINGE_OK);
         assert_int_equal(report.outcome, HINGE_NONFINITE);
         for (size_t i = 0; i < hinge_model_n_sv(model); i++)
             assert_true(isfinite(hinge_model_coef(model)[i]));
@@ -613,24 +603,22 @@ TEST(beyond_f32)
 TEST(no_model)
 {
     hinge_model *none = NULL;
-    hinge_matrix x = set_matrix(&good);
     hinge_params params = params_of(HINGE_C_SVC);
     hinge_scaling scaling = { -1, 1, D, good_x, good_x + D };
-    hinge_error error;
     size_t n = 7;
     double v[N * D] = { 0 };
     const hinge_status refused[] = {
-        hinge_model_sv(none, 0, v, &error),
-        hinge_model_weights(none, 0, v, &error),
-        hinge_model_beta(none, 0, v, &error),
-        hinge_model_widen(none, 3, &error),
-        hinge_model_set_columns(none, &n, 1, &error),
-        hinge_model_set_words(none, NULL, &error),
-        hinge_model_set_training(none, &params, &error),
-        hinge_model_set_scaling(none, v, v, &error),
-        hinge_scaling_attach(&scaling, none, &error),
-        hinge_model_locate(none, &x, good_y, &n, &error),
-        hinge_predict(none, &x, NULL, v, NULL, &error),
+        hinge_model_sv(none, 0, v, &err),
+        hinge_model_weights(none, 0, v, &err),
+        hinge_model_beta(none, 0, v, &err),
+        hinge_model_widen(none, 3, &err),
+        hinge_model_set_columns(none, &n, 1, &err),
+        hinge_model_set_words(none, NULL, &err),
+        hinge_model_set_training(none, &params, &err),
+        hinge_model_set_scaling(none, v, v, &err),
+        hinge_scaling_attach(&scaling, none, &err),
+        hinge_model_locate(none, matrix_of(&good), good_y, &n, &err),
+        hinge_predict(none, matrix_of(&good), NULL, v, NULL, &err),
     };
     for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
         assert_int_equal(refused[k], HINGE_EINVAL);

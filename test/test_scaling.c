@@ -35,20 +35,14 @@ static void range(const struct set *set, const double *weights, size_t c, double
 
 static hinge_scaling fitted(const struct set *set, const double *weights, double lower, double upper)
 {
-    hinge_matrix x = set_matrix(set);
     hinge_scaling scaling;
-    hinge_error err;
-    if (hinge_scaling_fit(&scaling, &x, weights, lower, upper, &err) != HINGE_OK)
-        fail_msg("fit: %s", err.text);
+    assert_ok(hinge_scaling_fit(&scaling, matrix_of(set), weights, lower, upper, &err));
     return scaling;
 }
 
 static void apply(const hinge_scaling *scaling, struct set *set)
 {
-    hinge_matrix x = set_matrix(set);
-    hinge_error err;
-    if (hinge_scaling_apply(scaling, &x, set->x, set->d, &err) != HINGE_OK)
-        fail_msg("apply: %s", err.text);
+    assert_ok(hinge_scaling_apply(scaling, matrix_of(set), set->x, set->d, &err));
 }
 
 TEST(there_and_back)
@@ -101,7 +95,6 @@ TEST(trains)
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     hinge_certificate raw, by_rows;
     hinge_matrix x = set_matrix(&set), rows = set_matrix(&scaled);
-    hinge_error err;
     apply(&ranges, &scaled);
     hinge_model *by_hand = fit(&scaled, &params, NULL), *model[2];
     assert_int_equal(hinge_certify(by_hand, &rows, set.y, &params, &by_rows, &err), HINGE_OK);
@@ -168,7 +161,6 @@ TEST(calibrates)
 {
     struct set set = set_two_class(5, 120, 3, 1.0);
     const hinge_scaling ends = { .lower = 0, .upper = 1 };
-    hinge_matrix x = set_matrix(&set);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     double probabilities[240];
     size_t likely = 0;
@@ -177,7 +169,7 @@ TEST(calibrates)
     params.C = 10;
     params.scaling = &ends;
     hinge_model *model = fit(&set, &params, NULL);
-    assert_int_equal(hinge_predict_probability(model, &x, NULL, NULL, probabilities, NULL), HINGE_OK);
+    assert_int_equal(hinge_predict_probability(model, matrix_of(&set), NULL, NULL, probabilities, NULL), HINGE_OK);
     for (size_t i = 0; i < set.n; i++)
         likely += probabilities[2 * i + (set.y[i] == hinge_model_labels(model)[1])] > 0.5;
     assert_true(likely > 100);
@@ -191,7 +183,6 @@ TEST(refusals)
     hinge_scaling good = { .lower = 0, .upper = 1, .n_features = D, .low = low, .high = high }, bad = good;
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     hinge_certificate certificate;
-    hinge_error err;
     assert_int_equal(hinge_scaling_apply(&good, &x, out, D, &err), HINGE_OK);
     narrow.cols = D - 1;
     assert_int_equal(hinge_scaling_apply(&good, &narrow, out, D, &err), HINGE_EINVAL);
@@ -203,23 +194,19 @@ TEST(refusals)
     assert_int_equal(hinge_scaling_invert(&bad, &x, out, D, &err), HINGE_EINVAL);
     low[2] = -1e308;
     high[2] = 1e308;
-    assert_int_equal(hinge_scaling_apply(&good, &x, out, D, &err), HINGE_EINVAL);
-    assert_non_null(strstr(err.text, "feature 3 of 4"));
+    assert_refused(hinge_scaling_apply(&good, &x, out, D, &err), HINGE_EINVAL, "feature 3 of 4");
     low[2] = 2;
     high[2] = 1;
     assert_int_equal(hinge_scaling_apply(&good, &x, out, D, &err), HINGE_EINVAL);
     low[2] = 0;
     hinge_model *model = fit(&set, &params, NULL), *other = NULL;
     params.scaling = &good;
-    assert_int_equal(hinge_certify(model, &x, set.y, &params, &certificate, &err), HINGE_EINVAL);
-    assert_non_null(strstr(err.text, "hinge_scaling_apply"));
-    assert_int_equal(hinge_leave_one_out(&x, set.y, &params, NULL, NULL, &err), HINGE_EINVAL);
-    assert_non_null(strstr(err.text, "hinge_scaling_apply"));
+    assert_refused(hinge_certify(model, &x, set.y, &params, &certificate, &err), HINGE_EINVAL, "hinge_scaling_apply");
+    assert_refused(hinge_leave_one_out(&x, set.y, &params, NULL, NULL, &err), HINGE_EINVAL, "hinge_scaling_apply");
     assert_int_equal(hinge_model_set_scaling(model, low, NULL, &err), HINGE_EINVAL);
     assert_int_equal(hinge_model_set_scaling(model, NULL, low, &err), HINGE_EINVAL);
     params.kernel = hinge_kernel_precomputed();
-    assert_int_equal(hinge_train(&other, &x, set.y, &params, NULL, &err), HINGE_EINVAL);
-    assert_non_null(strstr(err.text, "precomputed"));
+    assert_refused(hinge_train(&other, &x, set.y, &params, NULL, &err), HINGE_EINVAL, "precomputed");
     set.x[5] = NAN;
     assert_int_equal(hinge_scaling_fit(&bad, &x, NULL, 0, 1, &err), HINGE_EINVAL);
 }

@@ -7,10 +7,7 @@
 static hinge_selection *choose(const struct set *set, const hinge_params *params, const hinge_select_options *options)
 {
     hinge_selection *selection = NULL;
-    hinge_matrix x = set_matrix(set);
-    hinge_error err;
-    if (hinge_select(&selection, &x, set->y, params, options, &err) != HINGE_OK)
-        fail_msg("selection: %s", err.text);
+    assert_ok(hinge_select(&selection, matrix_of(set), set->y, params, options, &err));
     return selection_given_back(selection);
 }
 
@@ -440,13 +437,12 @@ TEST(does_little_work)
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     hinge_select_options options = { .gamma = { gamma, 1 } };
     hinge_selection *selection = choose(&set, &params, &options);
-    hinge_matrix x = set_matrix(&set);
     double *prediction = get(set.n, sizeof *prediction);
     uint64_t steps = 0;
     for (size_t k = 0; k < selection->n_points; k++) {
         hinge_params p = params_of(&params, &selection->points[k]);
         hinge_report report;
-        assert_int_equal(hinge_cross_validate(&x, set.y, &p, 5, prediction, &report, NULL), HINGE_OK);
+        assert_int_equal(hinge_cross_validate(matrix_of(&set), set.y, &p, 5, prediction, &report, NULL), HINGE_OK);
         steps += report.iterations;
     }
     print_message("steps %.3f of separate trainings', rows %.2f of support vectors, %.2f kernel values a row made\n",
@@ -472,7 +468,6 @@ TEST(takes_the_folds_of_cross_validation)
     static const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(6, 150, 4, 3, labels, 1.2);
     double *weights = get(set.n, sizeof *weights), *prediction = get(set.n, sizeof *prediction);
-    hinge_matrix x = set_matrix(&set);
     hinge_params params = tight(HINGE_C_SVC);
     hinge_select_options options = small_grid();
     for (size_t i = 0; i < set.n; i++)
@@ -485,7 +480,7 @@ TEST(takes_the_folds_of_cross_validation)
         const hinge_grid_point *point = &selection->points[k];
         hinge_params p = params_of(&params, point);
         size_t right = 0, used = 0;
-        assert_int_equal(hinge_cross_validate(&x, set.y, &p, 3, prediction, NULL, NULL), HINGE_OK);
+        assert_int_equal(hinge_cross_validate(matrix_of(&set), set.y, &p, 3, prediction, NULL, NULL), HINGE_OK);
         for (size_t i = 0; i < set.n; i++) {
             assert_true(point->predictions[i] == prediction[i]);
             used += weights[i] > 0;
@@ -502,7 +497,6 @@ TEST(scales_each_fold_by_itself)
     hinge_scaling scaling = { .lower = 0, .upper = 1 };
     hinge_params params = tight(HINGE_C_SVC);
     hinge_select_options options = small_grid();
-    hinge_matrix x = set_matrix(&set);
     double prediction[100];
     for (size_t i = 0; i < set.n; i++)
         set.x[3 * i] *= i == 17 ? 5000 : 100;
@@ -513,7 +507,7 @@ TEST(scales_each_fold_by_itself)
     assert_int_equal(selection->n_kernels, 2 * 3);
     for (size_t k = 0; k < selection->n_points; k++) {
         hinge_params p = params_of(&params, &selection->points[k]);
-        assert_int_equal(hinge_cross_validate(&x, set.y, &p, 3, prediction, NULL, NULL), HINGE_OK);
+        assert_int_equal(hinge_cross_validate(matrix_of(&set), set.y, &p, 3, prediction, NULL, NULL), HINGE_OK);
         for (size_t i = 0; i < set.n; i++)
             if (fabs(selection->points[k].decisions[i]) > 1e-5)
                 assert_true(selection->points[k].predictions[i] == prediction[i]);
@@ -908,9 +902,7 @@ static void refuse(const struct set *set, const hinge_params *params, const hing
                    const char *word)
 {
     hinge_selection *selection = (void *)&selection, *same = selection;
-    hinge_matrix x = set_matrix(set);
-    hinge_error err;
-    assert_int_equal(hinge_select(&selection, &x, set->y, params, options, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_select(&selection, matrix_of(set), set->y, params, options, &err), HINGE_EINVAL);
     assert_ptr_equal(selection, same);
     assert_says(err.text, word);
 }

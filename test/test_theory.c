@@ -124,7 +124,6 @@ TEST(dimensions)
                                       { 5, 0, 1 },
                                       { 0, 3, 1 },
                                       { 30, 30, 118264581564861424 } };
-    hinge_error err;
     size_t dimension = 77;
     for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
         assert_int_equal(hinge_polynomial_dimension(want[k][0], (int)want[k][1], 0, &dimension, NULL), HINGE_OK);
@@ -132,9 +131,9 @@ TEST(dimensions)
     }
     dimension = 77;
     assert_int_equal(hinge_polynomial_dimension(784, 10, 0, &dimension, &err), HINGE_ESIZE); /* 3e22 */
-    assert_non_null(strstr(err.text, "kernel"));
+    assert_says(err.text, "kernel");
     assert_int_equal(hinge_polynomial_dimension(784, 5, 1000, &dimension, &err), HINGE_ESIZE); /* 2e16 bytes */
-    assert_non_null(strstr(err.text, "C(789, 5) = 2515874132157 "));
+    assert_says(err.text, "C(789, 5) = 2515874132157 ");
     assert_int_equal(hinge_polynomial_dimension(2, -1, 0, &dimension, &err), HINGE_EINVAL);
     assert_int_equal(dimension, 77);
 }
@@ -168,12 +167,11 @@ TEST(features_multiply_to_the_kernel)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct set set = set_two_class(k, 40, cases[k].d, 1);
         hinge_kernel kernel = hinge_kernel_polynomial(cases[k].degree, cases[k].gamma, cases[k].zeta);
-        hinge_matrix x = set_matrix(&set);
         size_t dimension;
         assert_int_equal(hinge_polynomial_dimension(set.d, cases[k].degree, set.n, &dimension, NULL), HINGE_OK);
         double *z = get(set.n * dimension, sizeof *z), *other = get(set.n * dimension, sizeof *z);
-        assert_int_equal(hinge_polynomial_features(&x, &kernel, 1, z, NULL), HINGE_OK);
-        assert_int_equal(hinge_polynomial_features(&x, &kernel, 3, other, NULL), HINGE_OK);
+        assert_int_equal(hinge_polynomial_features(matrix_of(&set), &kernel, 1, z, NULL), HINGE_OK);
+        assert_int_equal(hinge_polynomial_features(matrix_of(&set), &kernel, 3, other, NULL), HINGE_OK);
         assert_memory_equal(z, other, set.n * dimension * sizeof *z);
         for (size_t i = 0; i < set.n; i++)
             for (size_t j = 0; j < set.n; j++) {
@@ -195,8 +193,7 @@ TEST(linear_in_feature_space_is_the_kernel)
     assert_int_equal(hinge_polynomial_dimension(3, 3, set.n, &dimension, NULL), HINGE_OK);
     assert_int_equal(dimension, 20);
     struct set z = set_new(set.n, dimension);
-    hinge_matrix x = set_matrix(&set);
-    assert_int_equal(hinge_polynomial_features(&x, &kernel, 0, z.x, NULL), HINGE_OK);
+    assert_int_equal(hinge_polynomial_features(matrix_of(&set), &kernel, 0, z.x, NULL), HINGE_OK);
     memcpy(z.y, set.y, set.n * sizeof *z.y);
     hinge_params params = linear_params(0.5), other = params;
     other.kernel = kernel;
@@ -218,10 +215,9 @@ TEST(linear_in_feature_space_is_the_kernel)
 
 static hinge_mercer mercer_of(const struct set *set, hinge_kernel kernel)
 {
-    hinge_matrix x = set_matrix(set);
     hinge_mercer m, again;
-    assert_int_equal(hinge_mercer_check(&x, &kernel, 0, 1, &m, NULL), HINGE_OK);
-    assert_int_equal(hinge_mercer_check(&x, &kernel, 0, 4, &again, NULL), HINGE_OK);
+    assert_int_equal(hinge_mercer_check(matrix_of(set), &kernel, 0, 1, &m, NULL), HINGE_OK);
+    assert_int_equal(hinge_mercer_check(matrix_of(set), &kernel, 0, 4, &again, NULL), HINGE_OK);
     assert_memory_equal(&m, &again, sizeof m);
     return m;
 }
@@ -270,11 +266,9 @@ TEST(mercer)
     double huge[2] = { 1e200, 1 };
     hinge_matrix x = hinge_matrix_f64(huge, 2, 1);
     hinge_kernel kernel = hinge_kernel_polynomial(3, 1, 0);
-    hinge_error err;
     memset(&m, 0x5a, sizeof m);
     hinge_mercer before = m;
-    assert_int_equal(hinge_mercer_check(&x, &kernel, 0, 0, &m, &err), HINGE_EINVAL);
-    assert_non_null(strstr(err.text, "K(0, 0) is inf"));
+    assert_refused(hinge_mercer_check(&x, &kernel, 0, 0, &m, &err), HINGE_EINVAL, "K(0, 0) is inf");
     assert_memory_equal(&m, &before, sizeof m);
     assert_int_equal(hinge_mercer_check(&x, NULL, 0, 0, &m, &err), HINGE_EINVAL);
     assert_int_equal(hinge_mercer_check(&x, &kernel, -1, 0, &m, &err), HINGE_EINVAL);
@@ -286,7 +280,6 @@ TEST(toy_by_hand)
 {
     hinge_params params = linear_params(100);
     hinge_model *model = fit(&toy, &params, NULL);
-    hinge_matrix x = set_matrix(&toy);
     double norm2, w[2], R, centred, sum_alpha;
     assert_int_equal(hinge_model_norm2(model, 0, &norm2, NULL), HINGE_OK);
     assert_int_equal(hinge_model_weights(model, 0, w, NULL), HINGE_OK);
@@ -298,8 +291,8 @@ TEST(toy_by_hand)
     assert_near(hinge_model_rho(model)[0], 1, 1e-7);
     assert_near(sum_alpha, 2, 1e-7);
     assert_near(hinge_margin(norm2), sqrt(0.5), 1e-7);
-    assert_int_equal(hinge_radius(&x, &params.kernel, 0, 0, &R, NULL), HINGE_OK);
-    assert_int_equal(hinge_radius(&x, &params.kernel, 1, 0, &centred, NULL), HINGE_OK);
+    assert_int_equal(hinge_radius(matrix_of(&toy), &params.kernel, 0, 0, &R, NULL), HINGE_OK);
+    assert_int_equal(hinge_radius(matrix_of(&toy), &params.kernel, 1, 0, &centred, NULL), HINGE_OK);
     assert_near(R, 3, 1e-14);
     assert_near(centred, sqrt(3.3125), 1e-14);                              /* mean (1.75, 0.5), farthest (0, 0) */
     assert_true(hinge_bound_vc_fat(R, sqrt(0.5), 2) == 3);                  /* min(18, 2) + 1 */
@@ -310,7 +303,7 @@ TEST(toy_by_hand)
 
     hinge_kinds kinds;
     hinge_point points[4];
-    assert_int_equal(hinge_kinds_of(model, &x, toy.y, &params, 0, 1e-6, &kinds, points, NULL), HINGE_OK);
+    assert_int_equal(hinge_kinds_of(model, matrix_of(&toy), toy.y, &params, 0, 1e-6, &kinds, points, NULL), HINGE_OK);
     static const double alpha[4] = { 0.5, 0.5, 1, 0 }, f[4] = { -1, -1, 1, 2 };
     for (size_t i = 0; i < 4; i++) {
         assert_near(points[i].alpha, alpha[i], 1e-7);
@@ -349,7 +342,6 @@ TEST(bounds_by_hand)
 TEST(radius_in_feature_space)
 {
     struct set set = set_two_class(11, 150, 3, 1);
-    hinge_matrix x = set_matrix(&set);
     hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_rbf(0.3), hinge_kernel_polynomial(2, 0.5, 1) };
     for (size_t k = 0; k < 3; k++) {
         double *gram = plain_gram(&kernels[k], &set, &set), mean = 0, plain = 0, centred = 0, R, again;
@@ -362,11 +354,11 @@ TEST(radius_in_feature_space)
             plain = fmax(plain, own);
             centred = fmax(centred, own - 2 * row + mean);
         }
-        assert_int_equal(hinge_radius(&x, &kernels[k], 0, 1, &R, NULL), HINGE_OK);
+        assert_int_equal(hinge_radius(matrix_of(&set), &kernels[k], 0, 1, &R, NULL), HINGE_OK);
         assert_close(R, sqrt(plain), 1e-12);
-        assert_int_equal(hinge_radius(&x, &kernels[k], 1, 1, &R, NULL), HINGE_OK);
+        assert_int_equal(hinge_radius(matrix_of(&set), &kernels[k], 1, 1, &R, NULL), HINGE_OK);
         assert_close(R, sqrt(centred), 1e-10);
-        assert_int_equal(hinge_radius(&x, &kernels[k], 1, 3, &again, NULL), HINGE_OK);
+        assert_int_equal(hinge_radius(matrix_of(&set), &kernels[k], 1, 3, &again, NULL), HINGE_OK);
         assert_true(R == again);
     }
 }
@@ -397,9 +389,8 @@ TEST(range_of_b)
     struct set two = { 2, 1, x, y };
     hinge_params params = linear_params(0.125);
     hinge_model *model = fit(&two, &params, NULL);
-    hinge_matrix m = set_matrix(&two);
     hinge_kinds k;
-    assert_int_equal(hinge_kinds_of(model, &m, y, &params, 0, 0, &k, NULL, NULL), HINGE_OK);
+    assert_int_equal(hinge_kinds_of(model, matrix_of(&two), y, &params, 0, 0, &k, NULL, NULL), HINGE_OK);
     assert_true(k.n_margin_sv == 0 && k.n_non_margin_sv == 2 && k.n_slack[HINGE_SLACK_INSIDE] == 2);
     assert_near(k.bias_low, -0.75, 1e-12);
     assert_near(k.bias_high, 0.75, 1e-12);
@@ -413,11 +404,10 @@ TEST(small_w)
     struct set set = { 3, 1, (double[]){ -1e-10, 1e-10, 1e-10 }, (double[]){ -1, 1, 1 } };
     hinge_params params = linear_params(0.125);
     hinge_model *model = fit(&set, &params, NULL);
-    hinge_matrix x = set_matrix(&set);
     hinge_kinds k;
     double norm2;
     assert_int_equal(hinge_model_norm2(model, 0, &norm2, NULL), HINGE_OK);
-    assert_int_equal(hinge_kinds_of(model, &x, set.y, &params, 0, 0, &k, NULL, NULL), HINGE_OK);
+    assert_int_equal(hinge_kinds_of(model, matrix_of(&set), set.y, &params, 0, 0, &k, NULL, NULL), HINGE_OK);
     assert_near(norm2, 6.25e-22, 1e-33);
     assert_near(k.norm2, 6.25e-22, 1e-33);
 }
@@ -534,11 +524,9 @@ TEST(kinds_refused)
     hinge_model *model = fit(&set, &params, NULL);
     hinge_matrix x = set_matrix(&set);
     hinge_kinds k;
-    hinge_error err;
     double value = 7;
     assert_int_equal(hinge_kinds_of(model, &x, set.y, &params, 0, 0, &k, NULL, &err), HINGE_EINVAL);
-    assert_int_equal(hinge_model_norm2(model, 1, &value, &err), HINGE_EINVAL);
-    assert_non_null(strstr(err.text, "problem"));
+    assert_refused(hinge_model_norm2(model, 1, &value, &err), HINGE_EINVAL, "problem");
     assert_int_equal(hinge_model_sum_alpha(model, 0, &value, &err), HINGE_EINVAL);
     assert_true(value == 7);
     params = linear_params(1);
@@ -565,9 +553,8 @@ TEST(locating_targets)
         params.C = k < 2 ? 1 : 30;
         params.eps = 1e-6;
         hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
-        hinge_matrix x = set_matrix(&set);
         hinge_certificate a, b;
-        assert_int_equal(hinge_model_locate(again, &x, set.y, NULL, NULL), HINGE_OK);
+        assert_int_equal(hinge_model_locate(again, matrix_of(&set), set.y, NULL, NULL), HINGE_OK);
         a = certified(model, &set, &params);
         b = certified(again, &set, &params);
         assert_true(b.kkt <= 2e-6);
@@ -615,13 +602,12 @@ TEST(locating)
     for (size_t i = 0; i < flipped.n; i++)
         flipped.y[i] = -sets[0].y[i];
     assert_true(certified(model, &flipped, &params).box_residual == 1);
-    hinge_error err;
     size_t lost, missing = 0, sv = hinge_model_sv_index(model)[3];
     hinge_matrix x = set_matrix(&sets[0]);
     sets[0].x[sv * 4 + 1] += 1e-9;
     assert_int_equal(hinge_model_locate(again, &x, sets[0].y, &missing, &err), HINGE_EINVAL);
     assert_int_equal(missing, 1);
-    assert_non_null(strstr(err.text, "number 3 the first"));
+    assert_says(err.text, "number 3 the first");
     assert_null(hinge_model_sv_index(again));
     sets[0].x[sv * 4 + 1] -= 1e-9;
     sets[0].y[sv] = -sets[0].y[sv];
@@ -648,7 +634,6 @@ TEST(locating_in_another_order)
         hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
         hinge_matrix x = set_matrix(&sorted);
         hinge_certificate a = certified(model, &set, &params), b;
-        hinge_error err;
         assert_true(hinge_model_labels(model)[0] != 9);
         assert_int_equal(hinge_model_locate(again, &x, sorted.y, NULL, NULL), HINGE_OK);
         b = certified(again, &sorted, &params);
@@ -656,8 +641,7 @@ TEST(locating_in_another_order)
         assert_near(a.gap, b.gap, 1e-9 * fabs(a.primal));
         assert_near(a.kkt, b.kkt, 1e-9);
         params.multiclass = k < 2 ? HINGE_ONE_VS_REST : HINGE_ONE_VS_ONE;
-        assert_int_equal(hinge_certify(model, &x, sorted.y, &params, &b, &err), HINGE_EINVAL);
-        assert_non_null(strstr(err.text, "multiclass"));
+        assert_refused(hinge_certify(model, &x, sorted.y, &params, &b, &err), HINGE_EINVAL, "multiclass");
     }
 }
 

@@ -290,14 +290,13 @@ static void check_certificate(const struct trial *t, const hinge_model *model, c
                               const struct verdict *verdicts)
 {
     hinge_certificate c;
-    hinge_error error;
     phase("hinge_certify");
     size_t problems = hinge_model_n_problems(model);
-    hinge_status status = hinge_certify(model, &t->matrix, t->y, &t->params, &c, &error);
+    hinge_status status = hinge_certify(model, &t->matrix, t->y, &t->params, &c, &err);
     phase("checks");
     if (status != HINGE_OK) {
         if (problems > 0 && r->outcome != HINGE_NONFINITE)
-            finding("certify", "%s", error.text);
+            finding("certify", "%s", err.text);
         return;
     }
     for (size_t p = 0; p < problems; p++)
@@ -356,9 +355,8 @@ static void check_model(struct trial *t, const hinge_model *model, const hinge_r
     size_t problems = hinge_model_n_problems(model);
     double *beta = room(problems * t->n, sizeof *beta);
     const double *rho = hinge_model_rho(model);
-    hinge_error error;
-    if (problems > 0 && hinge_model_beta(model, t->n, beta, &error) != HINGE_OK)
-        finding("beta", "%s", error.text);
+    if (problems > 0 && hinge_model_beta(model, t->n, beta, &err) != HINGE_OK)
+        finding("beta", "%s", err.text);
     if (!finite_all(beta, problems * t->n) || (problems > 0 && !finite_all(rho, problems)))
         finding("finite", "a coefficient or rho is not; rho %g, %s", problems > 0 ? rho[0] : 0,
                 hinge_outcome_text(r->outcome));
@@ -403,19 +401,18 @@ void check_training(struct trial *t)
 {
     hinge_model *model = NULL;
     hinge_report report;
-    hinge_error error;
     const char *why;
     bool valid = truth_valid(t, &why), fails = t->params.kernel.type == HINGE_USER && t->user.kind == USER_FAILS;
     double begun = processor_time();
     t->looks = 0;
     t->stopped = 0;
     phase("hinge_train");
-    hinge_status status = hinge_train(&model, &t->matrix, t->y, &t->params, &report, &error);
+    hinge_status status = hinge_train(&model, &t->matrix, t->y, &t->params, &report, &err);
     phase("checks");
     if (status != HINGE_OK) {
-        tell("refused: %s\n", error.text);
+        tell("refused: %s\n", err.text);
         if (!(status == HINGE_EINVAL && !valid) && !(status == HINGE_ECALLBACK && fails))
-            finding("refused", "%s: %s", hinge_status_text(status), error.text);
+            finding("refused", "%s: %s", hinge_status_text(status), err.text);
         return;
     }
     tell("%s: %s, objective %.10g, violation %g, error %g, gap %g, %zu SVs, %llu steps, %llu rounds, %g s\n",

@@ -8,16 +8,15 @@
 
 static void check_kinds(const struct trial *t, const hinge_model *model, const double *beta)
 {
-    hinge_error error;
     if (!hinge_task_info(t->params.task)->classifies)
         return;
     phase("hinge_kinds_of");
     for (size_t p = 0; p < hinge_model_n_problems(model); p++) {
         hinge_kinds kinds;
-        hinge_status status = hinge_kinds_of(model, &t->matrix, t->y, &t->params, p, 1e-6, &kinds, NULL, &error);
+        hinge_status status = hinge_kinds_of(model, &t->matrix, t->y, &t->params, p, 1e-6, &kinds, NULL, &err);
         size_t n = 0, n_sv = 0;
         if (status != HINGE_OK) {
-            finding("kinds", "%s", error.text);
+            finding("kinds", "%s", err.text);
             return;
         }
         for (size_t i = 0; i < t->n; i++) {
@@ -38,10 +37,9 @@ static void check_kinds(const struct trial *t, const hinge_model *model, const d
 static void check_weights(const struct trial *t, const hinge_model *model, const struct sums *sums)
 {
     double *w = room(t->d, sizeof *w);
-    hinge_error error;
     for (size_t p = 0; p < hinge_model_n_problems(model) && t->params.kernel.type == HINGE_LINEAR; p++) {
-        if (hinge_model_weights(model, p, w, &error) != HINGE_OK) {
-            finding("weights", "%s", error.text);
+        if (hinge_model_weights(model, p, w, &err) != HINGE_OK) {
+            finding("weights", "%s", err.text);
             break;
         }
         for (size_t i = 0; i < t->n && i < 20; i++) {
@@ -66,18 +64,17 @@ static void check_locate(const struct trial *t, const hinge_model *model, const 
     char *bytes = NULL;
     size_t size = 0, missing = 0;
     hinge_model *again = NULL;
-    hinge_error error;
     hinge_certificate a, b;
     if (t->params.kernel.type == HINGE_PRECOMPUTED || hinge_model_n_sv(model) == 0)
         return;
     phase("hinge_model_locate");
-    if (hinge_model_format(model, &bytes, &size, &error) == HINGE_OK &&
-        hinge_model_parse(&again, "model", bytes, size, &t->params.kernel, &error) == HINGE_OK &&
-        hinge_model_locate(again, &t->matrix, t->y, &missing, &error) != HINGE_OK)
-        finding("locate", "%zu missing: %s", missing, error.text);
+    if (hinge_model_format(model, &bytes, &size, &err) == HINGE_OK &&
+        hinge_model_parse(&again, "model", bytes, size, &t->params.kernel, &err) == HINGE_OK &&
+        hinge_model_locate(again, &t->matrix, t->y, &missing, &err) != HINGE_OK)
+        finding("locate", "%zu missing: %s", missing, err.text);
     else if (t->psd && r->outcome == HINGE_CONVERGED && !isinf(t->params.C) &&
-             hinge_certify(model, &t->matrix, t->y, &t->params, &a, &error) == HINGE_OK &&
-             hinge_certify(again, &t->matrix, t->y, &t->params, &b, &error) == HINGE_OK) {
+             hinge_certify(model, &t->matrix, t->y, &t->params, &a, &err) == HINGE_OK &&
+             hinge_certify(again, &t->matrix, t->y, &t->params, &b, &err) == HINGE_OK) {
         double allowed = 1e-6 * (fabs(a.primal) + fabs(a.dual)), kkt = 2 * fmax(a.kkt, t->params.eps);
         if (!(b.box_residual <= fmax(1e-9, 2 * a.box_residual) && b.kkt <= kkt && b.dual >= a.dual - allowed))
             finding("located", "box %g, kkt %g, dual %.12g; before %g, %g, %.12g", b.box_residual, b.kkt, b.dual,

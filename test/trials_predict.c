@@ -42,13 +42,12 @@ static void check_values(const struct trial *t, const hinge_model *model, const 
     hinge_predict_options options = { .threads = t->params.threads,
                                       .precision = precision,
                                       .cpu_level = t->params.cpu_level };
-    hinge_error error;
     phase("hinge_predict");
-    hinge_status status = hinge_predict(model, x, &options, labels, f, &error);
+    hinge_status status = hinge_predict(model, x, &options, labels, f, &err);
     phase("checks");
     bool said = false;
     if (status != HINGE_OK)
-        finding("predict", "%s: %s", hinge_status_text(status), error.text);
+        finding("predict", "%s: %s", hinge_status_text(status), err.text);
     for (size_t p = 0; p < problems; p++)
         largest_rho = fmax(largest_rho, fabs(rho[p]));
     for (size_t i = 0; status == HINGE_OK && i < x->rows && !said; i++) {
@@ -124,17 +123,16 @@ static void check_round_trip(const struct trial *t, const hinge_model *model)
     char *bytes = NULL;
     size_t size = 0;
     hinge_model *again = NULL;
-    hinge_error error;
     phase("hinge_model_format");
     if (t->params.kernel.type == HINGE_PRECOMPUTED && t->index != NULL)
         return;
-    if (hinge_model_format(model, &bytes, &size, &error) != HINGE_OK) {
-        finding("save", "%s", error.text);
+    if (hinge_model_format(model, &bytes, &size, &err) != HINGE_OK) {
+        finding("save", "%s", err.text);
         return;
     }
     phase("hinge_model_parse");
-    if (hinge_model_parse(&again, "model", bytes, size, &t->params.kernel, &error) != HINGE_OK)
-        finding("load", "%s", error.text);
+    if (hinge_model_parse(&again, "model", bytes, size, &t->params.kernel, &err) != HINGE_OK)
+        finding("load", "%s", err.text);
     else if (hinge_model_n_features(again) != hinge_model_n_features(model))
         finding("saved and loaded", "%zu features, %zu before", hinge_model_n_features(again),
                 hinge_model_n_features(model));
@@ -148,13 +146,12 @@ static void check_threads(struct trial *t, const hinge_model *model)
 {
     struct trial other = *t;
     hinge_model *again = NULL;
-    hinge_error error;
     other.looks = 0;
     other.params.threads = t->params.threads == 1 ? 2 : 1;
     other.params.progress_arg = &other;
     phase("hinge_train, another number of threads");
-    if (hinge_train(&again, &other.matrix, other.y, &other.params, NULL, &error) != HINGE_OK)
-        finding("threads", "%s", error.text);
+    if (hinge_train(&again, &other.matrix, other.y, &other.params, NULL, &err) != HINGE_OK)
+        finding("threads", "%s", err.text);
     else
         check_same(t, model, again, "threads");
     hinge_model_free(again);
@@ -164,7 +161,6 @@ static void check_folds(struct trial *t)
 {
     double *predictions = room(t->n, sizeof *predictions), labels[MAX_CLASSES];
     hinge_report report;
-    hinge_error error;
     bool classes = hinge_task_info(t->params.task)->classifies;
     size_t k = classes ? truth_classes(t, labels) : 0;
     phase("hinge_cross_validate");
@@ -172,9 +168,9 @@ static void check_folds(struct trial *t)
         free(predictions);
         return;
     }
-    hinge_status status = hinge_cross_validate(&t->matrix, t->y, &t->params, t->folds, predictions, &report, &error);
+    hinge_status status = hinge_cross_validate(&t->matrix, t->y, &t->params, t->folds, predictions, &report, &err);
     if (status != HINGE_OK && t->weights == NULL && t->params.n_class_weights == 0)
-        finding("cross-validation", "%s", error.text);
+        finding("cross-validation", "%s", err.text);
     for (size_t i = 0; status == HINGE_OK && i < t->n; i++) {
         bool known = !classes && isfinite(predictions[i]);
         for (size_t a = 0; classes && a < k; a++)

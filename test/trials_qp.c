@@ -381,18 +381,17 @@ static struct answer solve(const struct program *g)
                         room(g->qp.n_inequalities, sizeof(double)),
                         room(g->qp.n_equalities, sizeof(double)),
                         { 0 } };
-    hinge_error error;
     s.r = (hinge_qp_result){ .u = s.u, .z = s.z, .y = s.y };
     phase("hinge_qp_solve");
-    hinge_status status = hinge_qp_solve(&g->qp, &s.r, &error);
+    hinge_status status = hinge_qp_solve(&g->qp, &s.r, &err);
     phase("checks");
     tell("%s, %zu variables, %zu inequalities, %zu equalities, %s: %s, primal %.12g, dual %.12g, residual %g, %llu "
          "steps\n",
          g->words, g->qp.n, g->qp.n_inequalities, g->qp.n_equalities, truths[g->truth],
-         status == HINGE_OK ? hinge_qp_outcome_text(s.r.outcome) : error.text, s.r.primal, s.r.dual, s.r.residual,
+         status == HINGE_OK ? hinge_qp_outcome_text(s.r.outcome) : err.text, s.r.primal, s.r.dual, s.r.residual,
          (unsigned long long)s.r.iterations);
     if (status != HINGE_OK) {
-        finding("qp refused", "%s (%s)", error.text, g->words);
+        finding("qp refused", "%s (%s)", err.text, g->words);
         return s;
     }
     if ((g->truth == SOLVABLE && s.r.outcome != HINGE_QP_SOLVED) ||

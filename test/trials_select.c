@@ -82,18 +82,17 @@ static void grid_free(struct grid *g)
 static hinge_selection *run(const struct trial *t, struct grid *g, const char *what)
 {
     hinge_selection *selection = NULL;
-    hinge_error error;
     g->options.point_arg = g;
     phase(what);
-    hinge_status status = hinge_select(&selection, &t->matrix, t->y, &g->params, &g->options, &error);
+    hinge_status status = hinge_select(&selection, &t->matrix, t->y, &g->params, &g->options, &err);
     phase("checks of a selection");
     if (status == HINGE_OK)
         return selection;
-    tell("%s: %s\n", what, error.text);
-    bool refit = strstr(error.text, "weight 0") != NULL || strstr(error.text, "sum to more") != NULL;
-    bool folds = strstr(error.text, "cannot be dealt") != NULL || strstr(error.text, "leaves none") != NULL;
+    tell("%s: %s\n", what, err.text);
+    bool refit = strstr(err.text, "weight 0") != NULL || strstr(err.text, "sum to more") != NULL;
+    bool folds = strstr(err.text, "cannot be dealt") != NULL || strstr(err.text, "leaves none") != NULL;
     if (status != HINGE_EINVAL || !(refit || folds))
-        finding(what, "%s: %s", hinge_status_text(status), error.text);
+        finding(what, "%s: %s", hinge_status_text(status), err.text);
     return NULL;
 }
 
@@ -245,17 +244,16 @@ static void compare_fold(const struct trial *t, const struct grid *g, const hing
     struct trial part = without_fold(t, chosen, g, point, chosen->fold + repeat * t->n, f);
     hinge_model *model = NULL;
     hinge_report report;
-    hinge_error error;
     if (part.params.task == HINGE_NU_SVC)
         part.params.nu = fmin(part.params.nu, most_nu(&part));
     phase("hinge_train of a fold");
     hinge_status status =
-        part.n == 0 ? HINGE_EINVAL : hinge_train(&model, &part.matrix, part.y, &part.params, &report, &error);
+        part.n == 0 ? HINGE_EINVAL : hinge_train(&model, &part.matrix, part.y, &part.params, &report, &err);
     phase("checks of a selection");
     if (status == HINGE_OK && report.outcome == HINGE_CONVERGED && point->outcome == HINGE_CONVERGED) {
         size_t problems = hinge_model_n_problems(model);
         double *beta = room(problems * part.n, sizeof *beta);
-        if (problems > 0 && hinge_model_beta(model, part.n, beta, &error) == HINGE_OK)
+        if (problems > 0 && hinge_model_beta(model, part.n, beta, &err) == HINGE_OK)
             for (size_t p = 0; p < problems; p++)
                 compare_problem(t, &part, model, chosen, point, repeat, f, p, beta, report.violation);
         free(beta);
