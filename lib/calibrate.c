@@ -41,13 +41,13 @@ static void calibrated_install(struct calibrated *c, hinge_model *m)
 static hinge_status calibrated_init(struct calibrated *c, const hinge_model *m, hinge_error *err)
 {
     bool one = hinge_task_info(m->task)->one_class, classes = m->labels != NULL;
-    *c = (struct calibrated){ .marks = one ? hg_zalloc(HG_MARKS, sizeof *c->marks) : NULL,
-                              .a = one ? NULL : hg_zalloc(m->n_problems, sizeof *c->a),
-                              .b = classes ? hg_zalloc(m->n_problems, sizeof *c->b) : NULL };
-    if ((c->marks != NULL || c->a != NULL) && (!classes || c->b != NULL))
-        return HINGE_OK;
-    calibrated_free(c);
-    return hg_fail(err, HINGE_ENOMEM, "no memory for the calibration of %zu problems", m->n_problems);
+    *c = (struct calibrated){ 0 };
+    if (one)
+        return HG_MAKE(err, "the marks of a density", HG_ZEROS(c->marks, HG_MARKS));
+    hinge_status status = HG_MAKE(err, "the calibration of problems", HG_ZEROS(c->a, m->n_problems));
+    if (classes)
+        HG_THEN(status, HG_MAKE(err, "the calibration of problems", HG_ZEROS(c->b, m->n_problems)));
+    return status;
 }
 
 static bool all_finite(const double *v, size_t n)
@@ -132,10 +132,9 @@ struct part {
 static hinge_status part_init(struct part *part, const struct hg_problem *pr, size_t n, hinge_error *err)
 {
     size_t rest = pr->one_vs_rest ? pr->x.rows : 0;
-    if (!HG_ROOM(HG_ARRAY(part->point, n), HG_ARRAY(part->fold, n), HG_ARRAY(part->work, n), HG_ARRAY(part->train, n),
-                 HG_ARRAY(part->held, n), HG_ZEROS(part->job.decisions, n), HG_ARRAY(part->y, rest),
-                 HG_ZEROS(part->weight, rest)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", n);
+    HG_TRY(HG_MAKE(err, "the rows of a fold", HG_ARRAY(part->point, n), HG_ARRAY(part->fold, n),
+                   HG_ARRAY(part->work, n), HG_ARRAY(part->train, n), HG_ARRAY(part->held, n),
+                   HG_ZEROS(part->job.decisions, n), HG_ARRAY(part->y, rest), HG_ZEROS(part->weight, rest)));
     part->job.train = part->train;
     part->job.held = part->held;
     return HINGE_OK;
@@ -236,9 +235,8 @@ static hinge_status fit_problems(const struct calibration *c, struct calibrated 
         *sound = calibrated_fit(result, 0, c->refold->decision, NULL, pr->n);
         return HINGE_OK;
     }
-    bool *first = hg_alloc(c->jobs.largest * (size_t)threads, sizeof *first);
-    if (first == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", c->jobs.largest);
+    bool *first;
+    HG_TRY(HG_MAKE(err, "the classes of rows", HG_ARRAY(first, c->jobs.largest * (size_t)threads)));
     bool good = true;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(&& : good)
     for (size_t p = 0; p < pr->n_problems; p++) {
@@ -284,14 +282,12 @@ static hinge_status by_training_rows(struct calibration *c, hinge_model *model, 
                           .model = model };
     struct calibrated result;
     HG_TRY(calibrated_init(&result, model, err));
-    double *decision = job.decisions = hg_alloc(pr->n, sizeof *decision);
-    hinge_status status =
-        decision != NULL ? hg_jobs_hold_out(&c->jobs, &job, err)
-                         : hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", pr->n);
-    if (status == HINGE_OK && calibrated_fit(&result, 0, decision, NULL, pr->n))
+    hinge_status status = HG_MAKE(err, "decision values", HG_ARRAY(job.decisions, pr->n));
+    HG_THEN(status, hg_jobs_hold_out(&c->jobs, &job, err));
+    if (status == HINGE_OK && calibrated_fit(&result, 0, job.decisions, NULL, pr->n))
         calibrated_install(&result, model);
     calibrated_free(&result);
-    hg_free(decision);
+    hg_free(job.decisions);
     return status;
 }
 
@@ -364,8 +360,8 @@ static hinge_status fit_classes(const hinge_model *m, const double *y, const dou
     size_t *count;
     double *mine;
     bool *first;
-    if (!HG_ROOM(HG_ARRAY(class, n), HG_ZEROS(count, m->n_classes), HG_ARRAY(mine, n), HG_ARRAY(first, n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
+    HG_TRY(HG_MAKE(err, "the classes of rows", HG_ARRAY(class, n), HG_ZEROS(count, m->n_classes), HG_ARRAY(mine, n),
+                   HG_ARRAY(first, n)));
     hinge_status status = classify_rows(m, y, n, class, count, err);
     bool rest = m->multiclass == HINGE_ONE_VS_REST;
     for (size_t p = 0, a = 0, b = 1, k; p < m->n_problems && status == HINGE_OK; p++) {
@@ -411,7 +407,7 @@ hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double
                              const hinge_predict_options *options, hinge_error *err)
 {
     struct calibrated result = { 0 };
-    size_t values = 0;
+    double *decision;
     if (m == NULL || x == NULL)
         return hg_fail(err, HINGE_EINVAL, "model or x: NULL");
     if (hinge_task_info(m->task)->uses_tau)
@@ -420,14 +416,10 @@ hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this model needs labels or targets");
     if (x->rows == 0)
         return hg_fail(err, HINGE_EINVAL, "x: no rows to calibrate on");
-    double *decision = hg_mul(x->rows, m->n_problems, &values) ? hg_alloc(values, sizeof *decision) : NULL;
-    hinge_status status =
-        decision != NULL ? calibrated_init(&result, m, err)
-                         : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", x->rows);
-    if (status == HINGE_OK)
-        status = hinge_predict(m, x, options, NULL, decision, err);
-    if (status == HINGE_OK)
-        status = fit_held_out(m, y, decision, x->rows, &result, err);
+    HG_TRY(HG_MAKE(err, "decision values", HG_TABLE(decision, x->rows, m->n_problems)));
+    hinge_status status = calibrated_init(&result, m, err);
+    HG_THEN(status, hinge_predict(m, x, options, NULL, decision, err));
+    HG_THEN(status, fit_held_out(m, y, decision, x->rows, &result, err));
     if (status == HINGE_OK)
         calibrated_install(&result, m);
     calibrated_free(&result);

@@ -22,8 +22,7 @@ static hinge_status linear_gradient(const struct hg_problem *pr, const uint32_t 
     size_t d = pr->d;
     long double *w;
     double *x;
-    if (!HG_ROOM(HG_ZEROS(w, d), HG_ARRAY(x, d)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu weights", d);
+    HG_TRY(HG_MAKE(err, "the weights of features", HG_ZEROS(w, d), HG_ARRAY(x, d)));
     for (size_t i = 0; i < qp->n; i++) {
         double beta = hg_qp_beta(qp, i);
         if (beta == 0)
@@ -51,8 +50,7 @@ hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *su
         return linear_gradient(pr, subset, qp, g, err);
     uint32_t *point;
     double *coef;
-    if (!HG_ROOM(HG_ARRAY(point, qp->n), HG_ARRAY(coef, qp->n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
+    HG_TRY(HG_MAKE(err, "the coefficients of a gradient", HG_ARRAY(point, qp->n), HG_ARRAY(coef, qp->n)));
     hinge_status status = hg_problem_exact(pr, subset, qp->n, threads, &gram, err);
     if (status == HINGE_OK) {
         size_t n_sv = hg_qp_support(qp, NULL, point, coef);
@@ -214,8 +212,7 @@ static hinge_status share_sides(struct hg_qp *qp, const double *sums, const doub
     double least = INFINITY, largest = -INFINITY;
     struct hg_numbered *near;
     uint32_t *order;
-    if (!HG_ROOM(HG_ARRAY(near, qp->n), HG_ARRAY(order, qp->n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
+    HG_TRY(HG_MAKE(err, "the order of rows", HG_ARRAY(near, qp->n), HG_ARRAY(order, qp->n)));
     for (size_t k = 0; k < qp->n; k++) {
         double f = g[k] + qp->off[0][k], beta = hg_qp_beta(qp, k);
         least = beta < qp->hi[0][k] ? fmin(least, f) : least;
@@ -242,8 +239,7 @@ static hinge_status solved_init(struct solved *s, const struct hg_problem *pr, s
                                 const double *beta, hinge_error *err)
 {
     memset(s, 0, sizeof *s);
-    if (!HG_ROOM(HG_ARRAY(s->subset, pr->n), HG_ARRAY(s->g, pr->n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    HG_TRY(HG_MAKE(err, "the gradient of a problem", HG_ARRAY(s->subset, pr->n), HG_ARRAY(s->g, pr->n)));
     size_t n = hg_problem_points(pr, p, s->subset);
     HG_TRY(hg_problem_qp(pr, p, s->subset, n, &s->qp, s->sums, err));
     s->factor = take_beta(pr, beta + p * pr->x.rows, s->subset, &s->qp, s->sums);
@@ -313,7 +309,6 @@ static void close_problem(struct opened *o)
 static hinge_status open_problem(struct opened *o, const hinge_model *m, const hinge_matrix *x, const double *y,
                                  const hinge_params *params, hinge_error *err)
 {
-    size_t values;
     memset(o, 0, sizeof *o);
     if (params == NULL)
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
@@ -324,11 +319,8 @@ static hinge_status open_problem(struct opened *o, const hinge_model *m, const h
     hinge_status status = hg_problem_init_known(&o->problem, &o->scaled.x, y, &o->scaled.params, m->labels,
                                                 m->n_classes, err);
     HG_THEN(status, check_model(m, &o->problem, err));
-    if (status == HINGE_OK && hg_mul(o->problem.n_problems, x->rows, &values))
-        o->beta = hg_alloc(values, sizeof *o->beta);
-    if (status == HINGE_OK)
-        status = o->beta != NULL ? find_beta(m, &o->problem, o->beta, err)
-                                 : hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
+    HG_THEN(status, HG_MAKE(err, "the coefficients of rows", HG_TABLE(o->beta, o->problem.n_problems, x->rows)));
+    HG_THEN(status, find_beta(m, &o->problem, o->beta, err));
     if (status != HINGE_OK)
         close_problem(o);
     return status;
@@ -457,8 +449,8 @@ hinge_status hinge_kinds_each(const hinge_model *m, const hinge_matrix *x, const
         return hg_fail(err, HINGE_EINVAL, "each: NULL");
     HG_TRY(check_kinds(m, &kinds, tolerance, err));
     HG_TRY(open_problem(&o, m, x, y, params, err));
-    hinge_point *points = hg_alloc(x->rows, sizeof *points);
-    hinge_status status = points != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
+    hinge_point *points;
+    hinge_status status = HG_MAKE(err, "the kinds of rows", HG_ARRAY(points, x->rows));
     for (size_t p = 0; p < o.problem.n_problems && status == HINGE_OK; p++) {
         status = look_at_problem(&o.problem, p, m, o.beta, tolerance, &kinds, points, err);
         if (status == HINGE_OK && each(arg, p, &kinds, points) != 0)

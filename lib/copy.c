@@ -22,8 +22,8 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
     if (status != HINGE_OK || !f32 || pr->params.kernel.type == HINGE_PRECOMPUTED || copy->hamming.features > 0)
         return status;
     size_t stride = (pr->d + 15) / 16 * 16;
-    if (!HG_ROOM(HG_TABLE(copy->values, pr->n, stride), HG_ARRAY(copy->norms, pr->n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu x %zu values in f32", pr->n, pr->d);
+    HG_TRY(
+        HG_MAKE(err, "a copy of the rows in f32", HG_TABLE(copy->values, pr->n, stride), HG_ARRAY(copy->norms, pr->n)));
 #pragma omp parallel for num_threads(pr->threads) schedule(static)
     for (size_t i = 0; i < pr->n; i++) {
         hg_points_pack(&pr->points, NULL, i, 1, HINGE_F32, copy->values + i * stride, stride);

@@ -43,9 +43,8 @@ static hinge_status take_points(struct hg_distinct *d, const struct hg_problem *
     struct hg_problem *pr = &d->problem;
     size_t classes = whole->classifies ? whole->n_classes : 1, norms = whole->norms != NULL ? count : 0;
     size_t twins = 0, c = 0;
-    if (!HG_ROOM(HG_ARRAY(pr->order, count), HG_ZEROS(pr->start, classes + 1), HG_ARRAY(pr->norms, norms),
-                 HG_ARRAY(pr->equal, count)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu distinct rows", count);
+    HG_TRY(HG_MAKE(err, "distinct rows", HG_ARRAY(pr->order, count), HG_ZEROS(pr->start, classes + 1),
+                   HG_ARRAY(pr->norms, norms), HG_ARRAY(pr->equal, count)));
     pr->n = count;
     pr->weight = NULL;
     hg_gather(whole->order, sizeof *pr->order, first, count, pr->order);
@@ -72,12 +71,8 @@ static hinge_status merge(struct hg_distinct *d, const struct hg_problem *whole,
     uint32_t *slot, *first;
     while (slots < 2 * n)
         slots *= 2;
-    if (!HG_ROOM(HG_ZEROS(slot, slots), HG_ARRAY(first, n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory to number %zu rows", n);
-    hinge_status status = HINGE_OK;
-    d->point = hg_alloc(n, sizeof *d->point);
-    if (d->point == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory to number %zu rows", n);
+    HG_TRY(HG_MAKE(err, "the numbers of rows", HG_ZEROS(slot, slots), HG_ARRAY(first, n)));
+    hinge_status status = HG_MAKE(err, "the points of rows", HG_ARRAY(d->point, n));
     size_t count = status == HINGE_OK ? number_points(whole, equal, slots, slot, d->point, first) : n;
     if (count < n)
         status = take_points(d, whole, equal, first, count, err);
@@ -121,10 +116,9 @@ hinge_status hg_reduced_init(struct hg_reduced *reduced, const struct hg_distinc
     uint32_t *where;
     size_t points = d->problem.n;
     *reduced = (struct hg_reduced){ .n = hg_problem_size(whole, p) };
-    if (!HG_ROOM(HG_ARRAY(reduced->rows, whole->n), HG_ARRAY(reduced->at, reduced->n),
-                 HG_ARRAY(reduced->points, points), HG_ARRAY(where, points), HG_ARRAY(reduced->g, points),
-                 HG_ARRAY(reduced->kept, 2 * points)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", whole->n);
+    HG_TRY(HG_MAKE(err, "a two-class problem", HG_ARRAY(reduced->rows, whole->n), HG_ARRAY(reduced->at, reduced->n),
+                   HG_ARRAY(reduced->points, points), HG_ARRAY(where, points), HG_ARRAY(reduced->g, points),
+                   HG_ARRAY(reduced->kept, 2 * points)));
     hg_problem_points(whole, p, reduced->rows);
     HG_TRY(hg_problem_qp(whole, p, reduced->rows, reduced->n, &reduced->whole, reduced->sums, err));
     size_t n = hg_problem_points(&d->problem, p, reduced->points);

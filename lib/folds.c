@@ -37,8 +37,8 @@ hinge_status hg_folds_draw(const struct hg_problem *pr, uint64_t *state, size_t 
 {
     size_t rows = pr->x.rows, groups = pr->classifies ? pr->n_classes : 1, last = pr->n, *start;
     uint32_t *row, *dealt, *work;
-    if (!HG_ROOM(HG_ARRAY(row, rows), HG_ARRAY(dealt, rows), HG_ARRAY(work, rows), HG_ARRAY(start, groups + 2)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", rows);
+    HG_TRY(HG_MAKE(err, "the folds of rows", HG_ARRAY(row, rows), HG_ARRAY(dealt, rows), HG_ARRAY(work, rows),
+                   HG_ARRAY(start, groups + 2)));
     memcpy(start, pr->start, (groups + 1) * sizeof *start);
     start[groups + 1] = rows;
     memcpy(row, pr->order, pr->n * sizeof *row);
@@ -133,9 +133,8 @@ void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void 
 static hinge_status train_by_weights(const struct hg_jobs *jobs, struct hg_job *job, hinge_params *p,
                                      hinge_model **model, hinge_error *err)
 {
-    double *weights = hg_zalloc(jobs->x->rows, sizeof *weights);
-    if (weights == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the weights of %zu rows", jobs->x->rows);
+    double *weights;
+    HG_TRY(HG_MAKE(err, "the weights of rows", HG_ZEROS(weights, jobs->x->rows)));
     for (size_t i = 0; i < job->n_train; i++)
         weights[job->train[i]] = p->weights != NULL ? p->weights[job->train[i]] : 1;
     p->weights = weights;
@@ -153,9 +152,8 @@ static hinge_status train_on_copy(const struct hg_jobs *jobs, struct hg_job *job
     size_t n = job->n_train, *index;
     char *data;
     double *y, *weights;
-    if (!HG_ROOM(HG_TABLE(data, n, x.cols * hg_size_of(x.type)), HG_ARRAY(y, n), HG_ARRAY(weights, n),
-                 HG_ARRAY(index, n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a copy of %zu rows of %zu features", n, x.cols);
+    HG_TRY(HG_MAKE(err, "a copy of rows to train on", HG_TABLE(data, n, x.cols * hg_size_of(x.type)), HG_ARRAY(y, n),
+                   HG_ARRAY(weights, n), HG_ARRAY(index, n)));
     hg_gather_rows(jobs->x, job->train, n, data);
     for (size_t i = 0; i < n; i++) {
         uint32_t row = job->train[i];
@@ -186,8 +184,8 @@ static hinge_status predict_held(const struct hg_jobs *jobs, const struct hg_job
     char *data;
     double *probability;
     hinge_status status = HINGE_OK;
-    if (!HG_ROOM(HG_TABLE(data, chunk, bytes), HG_TABLE(probability, chunk, classes)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a copy of %zu rows of %zu features", chunk, x->cols);
+    HG_TRY(
+        HG_MAKE(err, "a copy of rows held out", HG_TABLE(data, chunk, bytes), HG_TABLE(probability, chunk, classes)));
     for (size_t i = 0; i < n && status == HINGE_OK; i += chunk) {
         hinge_matrix part = { data, x->type, HG_MIN(chunk, n - i), x->cols, x->cols };
         double *label = job->labels != NULL ? job->labels + i : NULL;

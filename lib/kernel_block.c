@@ -56,8 +56,8 @@ static hinge_status prepare(struct block *k, hinge_error *err)
     const struct hg_kernel_row *row = hg_kernel_row(k->tiler.kernel.type);
     struct hg_problem *pr = &k->problem;
     HG_TRY(hg_problem_look(pr, err));
-    if (!HG_ROOM(HG_ARRAY(k->ids, pr->n), HG_VALUES(k->norms, pr->n, sizeof(double))))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for what the kernel values of %zu rows are made of", pr->n);
+    HG_TRY(HG_MAKE(err, "what kernel values are made of", HG_ARRAY(k->ids, pr->n),
+                   HG_VALUES(k->norms, pr->n, sizeof(double))));
     for (size_t i = 0; i < pr->n; i++)
         k->ids[i] = (uint32_t)i;
     if (row->source == HG_FROM_DOTS)

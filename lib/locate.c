@@ -128,13 +128,12 @@ hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const dou
                         .pr = pr };
     struct hg_numbered *turn;
     double *r;
-    size_t *index = hg_alloc(m->n_sv, sizeof *index), lost = 0, first = 0;
-    if (index == NULL || !HG_ROOM(HG_ARRAY(turn, m->n_sv), HG_ZEROS(l.need, m->n_sv), HG_ZEROS(r, m->n_problems),
-                                  HG_ZEROS(l.taken, x->rows))) {
-        hg_free(index);
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
-    }
-    hinge_status status = m->sv != NULL ? hg_equal_table_init(&l.table, &l.rows, 1, err) : HINGE_OK;
+    size_t *index, lost = 0, first = 0;
+    HG_TRY(HG_MAKE(err, "a search for support vectors", HG_ARRAY(turn, m->n_sv), HG_ZEROS(l.need, m->n_sv),
+                   HG_ZEROS(r, m->n_problems), HG_ZEROS(l.taken, x->rows)));
+    hinge_status status = HG_MAKE(err, "the rows of support vectors", HG_ARRAY(index, m->n_sv));
+    if (m->sv != NULL)
+        HG_THEN(status, hg_equal_table_init(&l.table, &l.rows, 1, err));
     if (status == HINGE_OK) {
         for (size_t i = 0; pr != NULL && i < x->rows; i++)
             l.taken[i] = pr->params.weights[i] == 0;

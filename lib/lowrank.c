@@ -39,12 +39,10 @@ static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem 
                                   const struct hg_halt *halt, hinge_error *err)
 {
     struct hg_gram gram = { 0 };
-    size_t n = l->super.n, values, used = 0;
+    size_t n = l->super.n, used = 0;
     rank = HG_MIN(rank > 0 ? rank : (size_t)HG_RANK_DEFAULT, n);
     l->most = rank;
-    l->z = hg_mul(n, rank, &values) ? hg_alloc(values, sizeof *l->z) : NULL;
-    if (l->z == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a factor of rank %zu of %zu rows", rank, n);
+    HG_TRY(HG_MAKE(err, "a factor of the kernel matrix", HG_TABLE(l->z, n, rank)));
     HG_TRY(hg_problem_exact(pr, l->subset, n, threads, &gram, err));
     hinge_status status = hg_pivoted_cholesky(&gram.super, rank, 1e-14, halt, l->z, NULL, &used, &l->trace_error);
     l->values = gram.super.values;

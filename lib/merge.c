@@ -57,8 +57,8 @@ hinge_status hg_model_merge(const hinge_model *m, int threads, hinge_model **mer
     if (again < worth)
         return HINGE_OK;
     uint32_t *first, *to, *stays;
-    if (!HG_ROOM(HG_ARRAY(first, m->n_sv), HG_ARRAY(to, 3 * m->n_sv), HG_ARRAY(stays, m->n_sv)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory to merge %zu support vectors", m->n_sv);
+    HG_TRY(HG_MAKE(err, "the numbers of support vectors", HG_ARRAY(first, m->n_sv), HG_ARRAY(to, 3 * m->n_sv),
+                   HG_ARRAY(stays, m->n_sv)));
     hg_equal_table_first(&m->equal, first);
     size_t count = number(m, first, to, stays);
     bool few = m->n_sv - count < worth; /* others are of different classes */

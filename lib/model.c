@@ -440,7 +440,6 @@ static hinge_status replace(hinge_model *m, hinge_model *changed, hinge_error *e
 
 hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *err)
 {
-    size_t values;
     HG_TRY(hg_need_model(m, err));
     if (n_features < m->d)
         return hg_fail(err, HINGE_EINVAL, "n_features: %zu, but the model has %zu already", n_features, m->d);
@@ -449,11 +448,12 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     if (m->scale_factor != NULL)
         return hg_fail(err, HINGE_EINVAL, "model: it scales %zu features; how others are scaled is not known", m->d);
     hinge_model wide = *m;
-    wide.sv = hg_mul(m->n_sv, n_features, &values) ? hg_zalloc(values, sizeof *wide.sv) : NULL;
-    if (wide.sv == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors of %zu features", m->n_sv, n_features);
+    double *sv;
+    HG_TRY(HG_MAKE(err, "wider support vectors", HG_TABLE(sv, m->n_sv, n_features)));
+    memset(sv, 0, m->n_sv * n_features * sizeof *sv);
     for (size_t i = 0; i < m->n_sv; i++)
-        memcpy(wide.sv + i * n_features, m->sv + i * m->d, m->d * sizeof *wide.sv);
+        memcpy(sv + i * n_features, m->sv + i * m->d, m->d * sizeof *sv);
+    wide.sv = sv;
     wide.d = n_features;
     return replace(m, &wide, err);
 }
@@ -479,9 +479,9 @@ hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size
         if (columns[k] <= (k == 0 ? 0 : columns[k - 1]) || columns[k] > INT_MAX)
             return hg_fail(err, HINGE_EINVAL, "columns[%zu]: %zu, where they ascend from 1 to %d at most", k,
                            columns[k], INT_MAX);
-    size_t *copy = copy_of(columns, n, sizeof *copy);
-    if (copy == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu columns", n);
+    size_t *copy;
+    HG_TRY(HG_MAKE(err, "the columns of files", HG_ARRAY(copy, n)));
+    memcpy(copy, columns, n * sizeof *copy);
     hg_free(m->columns);
     m->columns = copy;
     m->n_columns = n;

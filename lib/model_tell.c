@@ -95,9 +95,8 @@ hinge_status hinge_model_set_training(hinge_model *m, const hinge_params *p, hin
     HG_TRY(hg_need_model(m, err));
     if (p != NULL && p->task != m->task)
         return hg_fail(err, HINGE_EINVAL, "params.task: not that of the model");
-    if (p != NULL && (t = hg_alloc(HG_TRAINING_FIELDS + 2 * k, sizeof *t)) == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the parameters of a training");
-    if (t != NULL) {
+    if (p != NULL) {
+        HG_TRY(HG_MAKE(err, "the parameters of a training", HG_ARRAY(t, HG_TRAINING_FIELDS + 2 * k)));
         t[HG_TRAINING_C] = isinf(p->C) ? 0 : p->C == 0 ? 1 : p->C;
         t[HG_TRAINING_NU] = p->nu == 0 ? 0.5 : p->nu;
         t[HG_TRAINING_P] = p->p;

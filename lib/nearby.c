@@ -62,12 +62,10 @@ hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const str
         return HINGE_OK;
     size_t size = hg_size_of(type), d2 = 2 * m->d;
     const char *norms = hg_model_norms(m, type);
-    if (!HG_ROOM(HG_ARRAY(n->example, examples->n), HG_ARRAY(n->sv, m->n_sv),
-                 HG_TABLE(n->block_box, (examples->n + block - 1) / block, d2),
-                 HG_TABLE(n->strip_box, (m->n_sv + HG_STRIP - 1) / HG_STRIP, d2),
-                 HG_VALUES(n->norms, norms != NULL ? m->n_sv : 0, size)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory to sort %zu support vectors and %zu examples", m->n_sv,
-                       examples->n);
+    HG_TRY(HG_MAKE(err, "the order of support vectors and examples", HG_ARRAY(n->example, examples->n),
+                   HG_ARRAY(n->sv, m->n_sv), HG_TABLE(n->block_box, (examples->n + block - 1) / block, d2),
+                   HG_TABLE(n->strip_box, (m->n_sv + HG_STRIP - 1) / HG_STRIP, d2),
+                   HG_VALUES(n->norms, norms != NULL ? m->n_sv : 0, size)));
     sort(n, m, examples, sv, threads);
     bound(examples, n->example, block, n->block_box, threads);
     bound(sv, n->sv, HG_STRIP, n->strip_box, threads);

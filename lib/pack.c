@@ -90,9 +90,8 @@ hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hing
 {
     const struct hg_problem *pr = &t->problem;
     hinge_model *m;
-    uint32_t *number = hg_zalloc(pr->n, sizeof *number);
-    if (number == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    uint32_t *number;
+    HG_TRY(HG_MAKE(err, "the numbers of support vectors", HG_ZEROS(number, pr->n)));
     hinge_status status = hg_empty_model(pr, pr->x.rows, number_sv(t, number), &m, err);
     if (status == HINGE_OK) {
         fill_sv(t, number, m);

@@ -248,9 +248,9 @@ static hinge_status take_sv(struct hg_prediction *j, void **room, hinge_error *e
     uint32_t *place;
     j->coef = f32 ? (const void *)m->coef32 : (const void *)m->coef;
     j->panels = m->panels;
-    if ((coefs || panels) && !HG_ROOM(HG_VALUES(coef, coefs ? 2 * count : 0, size), HG_ARRAY(place, places),
-                                      HG_VALUES(panel, panels ? values + width * m->d : 0, size)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
+    if (coefs || panels)
+        HG_TRY(HG_MAKE(err, "support vectors", HG_VALUES(coef, coefs ? 2 * count : 0, size), HG_ARRAY(place, places),
+                       HG_VALUES(panel, panels ? values + width * m->d : 0, size)));
     *room = coefs || panels ? coef : NULL;
     if (coefs && f32)
         hg_model_coef32(m, order, coef);
@@ -309,13 +309,14 @@ static hinge_status predict_in_f32(struct hg_prediction *j, int threads, hinge_e
     uint8_t few[256];
     size_t rows = j->x.n, count = 0;
     uint32_t *list = NULL;
-    j->again = rows <= sizeof few ? few : hg_alloc(rows, 1);
-    hinge_status status = j->again != NULL ? predict_as(j, HINGE_F32, true, threads, err)
-                                           : hg_fail(err, HINGE_ENOMEM, "no memory to predict %zu rows", rows);
+    j->again = few;
+    if (rows > sizeof few)
+        HG_TRY(HG_MAKE(err, "the rows to be predicted again", HG_ARRAY(j->again, rows)));
+    hinge_status status = predict_as(j, HINGE_F32, true, threads, err);
     for (size_t i = 0; i < rows && status == HINGE_OK; i++)
         count += j->again[i];
-    if (count > 0 && (list = hg_alloc(count, sizeof *list)) == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory to predict %zu rows again", count);
+    if (count > 0)
+        status = HG_MAKE(err, "the rows to be predicted again", HG_ARRAY(list, count));
     count = 0;
     for (size_t i = 0; i < rows && list != NULL; i++)
         if (j->again[i])
@@ -363,19 +364,18 @@ static void deliver(const double *from, size_t n, hinge_dtype type, void *to)
 static hinge_status predict_aside(struct hg_prediction *j, hinge_dtype type, void *labels, void *decisions, int threads,
                                   hinge_error *err)
 {
-    size_t rows = j->x.x.rows, values = 0;
-    bool ok = hg_mul(rows, j->m->n_problems, &values);
-    j->labels = labels != NULL ? hg_alloc(rows, sizeof *j->labels) : NULL;
-    j->decisions = ok && decisions != NULL ? hg_alloc(values, sizeof *j->decisions) : NULL;
-    ok = (labels == NULL || j->labels != NULL) && (decisions == NULL || j->decisions != NULL);
-    hinge_status status = ok ? predict_with(j, threads, err)
-                             : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", rows);
+    size_t rows = j->x.x.rows;
+    double *label, *decision;
+    HG_TRY(HG_MAKE(err, "labels and decision values", HG_ARRAY(label, labels != NULL ? rows : 0),
+                   HG_TABLE(decision, decisions != NULL ? rows : 0, j->m->n_problems)));
+    j->labels = labels != NULL ? label : NULL;
+    j->decisions = decisions != NULL ? decision : NULL;
+    hinge_status status = predict_with(j, threads, err);
     if (status == HINGE_OK) {
-        deliver(j->labels, rows, type, labels);
-        deliver(j->decisions, values, type, decisions);
+        deliver(label, rows, type, labels);
+        deliver(decision, rows * j->m->n_problems, type, decisions);
     }
-    hg_free(j->labels);
-    hg_free(j->decisions);
+    hg_free(label);
     return status;
 }
 

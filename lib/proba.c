@@ -265,9 +265,8 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
     size_t chunk = HG_MIN(HG_MAX((size_t)4096, ((size_t)2 << 20) / HG_MAX(m->n_problems, (size_t)1)), x->rows);
     size_t type = hg_size_of(x->type), kept = x->rows > chunk ? x->rows : 0;
     double *decision, *work, *p, *label; /* outputs of several chunks wait until the last has gone well */
-    if (!HG_ROOM(HG_TABLE(decision, chunk, m->n_problems), HG_TABLE(work, (size_t)threads, work_size),
-                 HG_TABLE(p, kept, k), HG_ARRAY(label, kept)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the probabilities of %zu classes", k);
+    HG_TRY(HG_MAKE(err, "the probabilities of classes", HG_TABLE(decision, chunk, m->n_problems),
+                   HG_TABLE(work, (size_t)threads, work_size), HG_TABLE(p, kept, k), HG_ARRAY(label, kept)));
     hinge_status status = HINGE_OK;
     if (kept == 0) {
         p = probabilities;

@@ -81,22 +81,21 @@ static hinge_status find_classes(struct hg_problem *pr, struct hg_numbered *row,
         row[i] = (struct hg_numbered){ y[i] == 0 ? 0 : y[i], (uint32_t)i };
     }
     qsort(row, n, sizeof *row, hg_by_value_and_number);
-    struct hg_numbered *first = hg_alloc(n, sizeof *first); /* of each class: its first row, and where that stands */
-    if (first == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the labels of %zu rows", n);
+    struct hg_numbered *first; /* of each class: its first row, and where that stands */
+    HG_TRY(HG_MAKE(err, "the labels of rows", HG_ARRAY(first, n)));
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
         if (i == 0 || row[i].value != row[i - 1].value)
             first[k++] = (struct hg_numbered){ row[i].number, (uint32_t)i };
     qsort(first, k, sizeof *first, hg_by_value);
-    pr->labels = hg_alloc(k, sizeof *pr->labels);
-    pr->start = hg_zalloc(k + 1, sizeof *pr->start);
     pr->n_classes = k;
-    bool ok = pr->labels != NULL && pr->start != NULL;
-    for (size_t c = 0; ok && c < k; c++)
+    hinge_status status = HG_MAKE(err, "the labels of classes", HG_ARRAY(pr->labels, k));
+    HG_THEN(status, HG_MAKE(err, "the ranges of classes", HG_ZEROS(pr->start, k + 1)));
+    for (size_t c = 0; status == HINGE_OK && c < k; c++)
         pr->labels[c] = row[first[c].number].value;
     hg_free(first);
-    return ok ? hg_problem_classes(pr, err) : hg_fail(err, HINGE_ENOMEM, "no memory for %zu classes", k);
+    HG_THEN(status, hg_problem_classes(pr, err));
+    return status;
 }
 
 /* Returns where the rows of a label begin in rows sorted by label. */
@@ -117,9 +116,8 @@ static size_t lower_bound(const struct hg_numbered *row, size_t n, double label)
  * two-class problem then is two ranges. */
 static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error *err)
 {
-    struct hg_numbered *row = hg_alloc(n, sizeof *row);
-    if (row == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the labels of %zu rows", n);
+    struct hg_numbered *row;
+    HG_TRY(HG_MAKE(err, "the labels of rows", HG_ARRAY(row, n)));
     hinge_status status = find_classes(pr, row, n, err);
     for (size_t c = 0; c < pr->n_classes && status == HINGE_OK; c++) {
         double weight = hg_class_weight(&pr->params, pr->labels[c]);
@@ -144,9 +142,7 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
     }
     pr->n_classes = 2;
     pr->n_problems = 1;
-    pr->start = hg_zalloc(2, sizeof *pr->start);
-    if (pr->start == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
+    HG_TRY(HG_MAKE(err, "the range of rows", HG_ZEROS(pr->start, 2)));
     pr->start[1] = pr->n;
     return pr->n > 0 ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
 }
@@ -191,9 +187,7 @@ hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
     if (pr->shift != NULL)
         pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
     if (row->needs_norms) {
-        pr->norms = hg_alloc(pr->n, sizeof *pr->norms);
-        if (pr->norms == NULL)
-            return hg_fail(err, HINGE_ENOMEM, "no memory for the norms of %zu rows", pr->n);
+        HG_TRY(HG_MAKE(err, "the norms of rows", HG_ARRAY(pr->norms, pr->n)));
         hg_points_norms(&pr->points, HINGE_F64, pr->norms, pr->threads);
     }
     if (row->told.kernel == HINGE_RBF)
@@ -215,9 +209,7 @@ static hinge_status check_columns(struct hg_problem *pr, hinge_error *err)
                        "x: a precomputed kernel matrix of %zu rows has %zu columns; without "
                        "precomputed_index it must be square",
                        pr->x.rows, pr->x.cols);
-    pr->column = hg_alloc(pr->n, sizeof *pr->column);
-    if (pr->column == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    HG_TRY(HG_MAKE(err, "the columns of rows", HG_ARRAY(pr->column, pr->n)));
     for (size_t i = 0; i < pr->n; i++) {
         size_t column = index != NULL ? index[pr->order[i]] : pr->order[i];
         if (column >= pr->x.cols)
@@ -248,10 +240,7 @@ static hinge_status check_problem(const hinge_matrix *x, const double *y, const 
 static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
 {
     size_t rows = pr->x.rows;
-    pr->order = hg_alloc(rows, sizeof *pr->order);
-    pr->weight = hg_alloc(rows, sizeof *pr->weight);
-    if (pr->order == NULL || pr->weight == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", rows);
+    HG_TRY(HG_MAKE(err, "the order of rows", HG_ARRAY(pr->order, rows), HG_ARRAY(pr->weight, rows)));
     HG_TRY(hg_matrix_check_finite(&pr->x, "x", pr->threads, err));
     HG_TRY(pr->classifies ? order_by_class(pr, rows, err) : order_as_given(pr, rows, err));
     HG_TRY(check_boxes(pr, err));
@@ -287,8 +276,7 @@ hinge_status hg_problem_init_known(struct hg_problem *pr, const hinge_matrix *x,
 
 void hg_problem_free(struct hg_problem *pr)
 {
-    hg_free(pr->order);
-    hg_free(pr->weight);
+    hg_free(pr->order); /* and with it the weights */
     hg_free(pr->labels);
     hg_free(pr->start);
     hg_free(pr->shift);

@@ -28,9 +28,9 @@ hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *p
     size_t total = 0;
     for (size_t p = 0; p < pr->n_problems; p++)
         total += hg_problem_size(pr, p);
-    if (!HG_ROOM(HG_ZEROS(refold->start, pr->n_problems + 1), HG_ZEROS(refold->decision, total),
-                 HG_ZEROS(refold->is_solved, pr->n_problems), HG_ZEROS(refold->work, pr->n_problems)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", total);
+    HG_TRY(HG_MAKE(err, "the decision values of folds", HG_ZEROS(refold->start, pr->n_problems + 1),
+                   HG_ZEROS(refold->decision, total), HG_ZEROS(refold->is_solved, pr->n_problems),
+                   HG_ZEROS(refold->work, pr->n_problems)));
     if (refold->predict != NULL &&
         (refold->solutions = hg_zalloc(refold->folds * pr->n_problems, sizeof *refold->solutions)) == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu problems", refold->folds, pr->n_problems);
@@ -90,8 +90,7 @@ static hinge_status keep_fold(const struct folds *folds, size_t f, const struct 
     struct hg_solution *s = &refold->solutions[f * folds->of->t->problem.n_problems + folds->of->problem];
     uint32_t *row = folds->work;
     s->n_sv = hg_qp_support(&folds->qp, NULL, NULL, NULL);
-    if (!HG_ROOM(HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
+    HG_TRY(HG_MAKE(err, "the coefficients of a fold", HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)));
     hg_qp_support(&folds->qp, NULL, s->point, s->beta);
     for (size_t k = 0; k < reduced->n; k++)
         row[reduced->at[k]] = reduced->rows[k];
@@ -189,8 +188,8 @@ hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const str
     const struct hg_reduced *reduced = folds.of->reduced;
     if (result->report.objective > 0) /* rows are too coarse, and coefficients worth less than none */
         return HINGE_OK;
-    if (!HG_ROOM(HG_ARRAY(folds.fold, reduced->n), HG_ARRAY(folds.work, reduced->n), HG_ARRAY(folds.g, reduced->qp.n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", reduced->n);
+    HG_TRY(HG_MAKE(err, "the folds of a problem", HG_ARRAY(folds.fold, reduced->n), HG_ARRAY(folds.work, reduced->n),
+                   HG_ARRAY(folds.g, reduced->qp.n)));
     hinge_status status = hg_qp_init(&folds.qp, reduced->qp.n, 1, err);
     if (status == HINGE_OK)
         status = solve_folds(&folds, run, err);

@@ -16,12 +16,7 @@ hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, co
     HG_TRY(hg_matrix_check(x, "x", err));
     HG_TRY(hg_matrix_check_finite(x, "x", 1, err));
     s.n_features = x->cols;
-    s.low = hg_alloc(x->cols, sizeof *s.low);
-    s.high = hg_alloc(x->cols, sizeof *s.high);
-    if (s.low == NULL || s.high == NULL) {
-        hinge_scaling_free(&s);
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the ranges of %zu features", x->cols);
-    }
+    HG_TRY(HG_MAKE(err, "the ranges of features", HG_ARRAY(s.low, x->cols), HG_ARRAY(s.high, x->cols)));
     bool none = true;
     for (size_t i = 0; i < x->rows; i++) {
         if (weights != NULL && weights[i] == 0)
@@ -43,8 +38,7 @@ void hinge_scaling_free(hinge_scaling *scaling)
 {
     if (scaling == NULL)
         return;
-    hg_free(scaling->low);
-    hg_free(scaling->high);
+    hg_free(scaling->low); /* and with it high */
     *scaling = (hinge_scaling){ 0 };
 }
 
@@ -78,9 +72,8 @@ void hg_scaling_base(const hinge_scaling *s, const double *factor, double *base)
 static hinge_status make_factors(const hinge_scaling *s, double **factor, hinge_error *err)
 {
     size_t n = s->n_features;
-    double *f = hg_alloc(4 * n, sizeof *f);
-    if (f == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", n);
+    double *f;
+    HG_TRY(HG_MAKE(err, "the scaling of features", HG_ARRAY(f, 4 * n)));
     hinge_status status = hinge_scaling_factors(s, f, f + n, err);
     if (status != HINGE_OK) {
         hg_free(f);
@@ -160,9 +153,7 @@ static hinge_status scale(struct hg_scaled *s, const hinge_matrix *x, const hing
     if (given->low == NULL)
         HG_TRY(hinge_scaling_fit(&s->fitted, x, params->weights, given->lower, given->upper, err));
     s->scaling = given->low == NULL ? s->fitted : *given;
-    s->data = hg_alloc(x->rows * x->cols, sizeof *s->data);
-    if (s->data == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu x %zu scaled values", x->rows, x->cols);
+    HG_TRY(HG_MAKE(err, "scaled rows", HG_ARRAY(s->data, x->rows * x->cols)));
     s->x = hinge_matrix_f64(s->data, x->rows, x->cols);
     return hinge_scaling_apply(&s->scaling, x, s->data, x->cols, err);
 }

@@ -126,8 +126,8 @@ static hinge_status recompute_objective(struct work *w, hinge_report *report)
     size_t n_sv = hg_qp_support(qp, NULL, NULL, NULL);
     uint32_t *sv;
     double *coef, *g, *all = w->reduced.g;
-    if (!HG_ROOM(HG_ARRAY(sv, n_sv), HG_ARRAY(coef, n_sv), HG_ZEROS(g, n_sv)))
-        return hg_fail(w->err, HINGE_ENOMEM, "no memory for the gradient of %zu rows", n_sv);
+    HG_TRY(HG_MAKE(w->err, "the gradient of support vectors", HG_ARRAY(sv, n_sv), HG_ARRAY(coef, n_sv),
+                   HG_ZEROS(g, n_sv)));
     hg_qp_support(qp, NULL, sv, coef);
     struct hg_how how = { .halt = &w->options.halt };
     hinge_status status = hg_rows_apply(&w->exact.super, sv, n_sv, coef, sv, n_sv, g, &how);
@@ -568,8 +568,7 @@ static hinge_status keep_solution(struct work *w)
         factor = 1;
         s->report.outcome = HINGE_NONFINITE;
     }
-    if (!HG_ROOM(HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)))
-        return hg_fail(w->err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
+    HG_TRY(HG_MAKE(w->err, "the coefficients of rows", HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)));
     hg_qp_support(qp, NULL, s->point, s->beta);
     if (w->t->problem.task->regresses)
         take_what_is_over(qp, s->point, s->n_sv, s->beta);

@@ -81,9 +81,7 @@ static hinge_status begin_problem(struct together *g, size_t p, hinge_error *err
     hg_reduced_free(&reduced);
     if (status != HINGE_OK)
         return status;
-    begun->g = hg_zalloc(g->n, sizeof *begun->g);
-    if (begun->g == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a gradient of %zu examples", g->n);
+    HG_TRY(HG_MAKE(err, "the gradient of a problem", HG_ZEROS(begun->g, g->n)));
     *many = (struct hg_many_problem){ .qp = &begun->qp, .g = begun->g, .point = point, .range = range };
     for (size_t k = 0; k < RANGES; k++)
         if (from[k] < to[k])
@@ -159,10 +157,10 @@ static hinge_status share(struct together *g, bool *wanted, hinge_error *err)
 {
     struct hg_training *t = g->t;
     size_t threads = (size_t)t->threads;
-    if (!HG_ROOM(HG_TABLE(g->point, g->n_problems, g->n), HG_TABLE(g->range, g->n_problems, (size_t)RANGES),
-                 HG_ZEROS(g->own, threads), HG_ZEROS(g->own_rows, threads), HG_ZEROS(g->problem, g->n_problems),
-                 HG_ZEROS(g->list, g->n_problems)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", g->n_problems);
+    HG_TRY(HG_MAKE(err, "the problems of all classes", HG_TABLE(g->point, g->n_problems, g->n),
+                   HG_TABLE(g->range, g->n_problems, (size_t)RANGES), HG_ZEROS(g->own, threads),
+                   HG_ZEROS(g->own_rows, threads), HG_ZEROS(g->problem, g->n_problems),
+                   HG_ZEROS(g->list, g->n_problems)));
     HG_TRY(make_source(g, t->threads, &g->rows, err));
     double bytes = (double)g->n * (double)g->n * sizeof(float);
     *wanted = g->rows.super.cost >= DEAR && bytes <= fmin(MOST_BYTES, (double)t->cache_bytes);
@@ -182,9 +180,7 @@ static hinge_status solve(struct together *g, hinge_error *err)
 {
     struct hg_training *t = g->t;
     hinge_status status = HINGE_OK;
-    t->begun = hg_zalloc(g->n_problems, sizeof *t->begun);
-    if (t->begun == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", g->n_problems);
+    HG_TRY(HG_MAKE(err, "the starts of problems", HG_ZEROS(t->begun, g->n_problems)));
     for (size_t p = 0; p < g->n_problems && status == HINGE_OK; p++)
         status = begin_problem(g, p, err);
     HG_THEN(status, hg_many_solve(&g->many, g->list, g->n_problems, t->params->eps, STEPS * (uint64_t)g->n, &g->halt,

@@ -104,8 +104,7 @@ static void training_free(struct hg_training *t)
         hg_arena_free(&t->rooms[k].rows);
         hg_arena_free(&t->rooms[k].panels);
     }
-    hg_free(t->rooms);
-    hg_free(t->solutions);
+    hg_free(t->solutions); /* and with them the rooms */
     hg_copy_free(&t->copy);
     hg_cells_free(&t->cells);
     hg_distinct_free(&t->distinct);
@@ -127,10 +126,8 @@ static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, 
     t->threads = t->problem.threads;
     t->interior = uses_interior(&t->distinct.problem);
     t->cache_bytes = t->params->cache_bytes > 0 ? t->params->cache_bytes : default_cache(t);
-    t->solutions = hg_zalloc(t->problem.n_problems, sizeof *t->solutions);
-    t->rooms = hg_zalloc((size_t)t->threads, sizeof *t->rooms);
-    if (t->solutions == NULL || t->rooms == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", t->problem.n_problems);
+    HG_TRY(HG_MAKE(err, "two-class problems", HG_ZEROS(t->solutions, t->problem.n_problems),
+                   HG_ZEROS(t->rooms, (size_t)t->threads)));
     size_t most = hg_problem_largest(&t->distinct.problem);
     for (int k = 0; k < t->threads; k++)
         t->rooms[k].rows.most_points = t->rooms[k].panels.most_points = most;

@@ -42,8 +42,7 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
                           .params = v->jobs.params, .model = v->model };
     uint32_t *train, *held;
     hinge_error mine;
-    if (!HG_ROOM(HG_ARRAY(train, v->n), HG_ARRAY(held, v->n), HG_ARRAY(job.labels, v->n)))
-        return hg_fail(err, HINGE_ENOMEM, "fold %zu of %zu: no memory for %zu rows", f + 1, v->folds, v->n);
+    HG_TRY(HG_MAKE(err, "a fold of the rows", HG_ARRAY(train, v->n), HG_ARRAY(held, v->n), HG_ARRAY(job.labels, v->n)));
     for (size_t i = 0; i < v->n; i++)
         if (v->fold[i] == f)
             held[job.n_held++] = (uint32_t)i;
@@ -143,9 +142,8 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
     const hinge_params *params = &v->problem->params;
     bool by_side = false, at_once = false;
     hinge_report whole = { 0 };
-    if (!HG_ROOM(HG_ARRAY(v->fold, v->n), HG_ZEROS(v->used, v->n), HG_ZEROS(v->misses_class, v->folds),
-                 HG_ARRAY(v->prediction, v->n), HG_ZEROS(v->reports, v->folds)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu rows", v->folds, v->n);
+    HG_TRY(HG_MAKE(err, "the folds of the rows", HG_ARRAY(v->fold, v->n), HG_ZEROS(v->used, v->n),
+                   HG_ZEROS(v->misses_class, v->folds), HG_ARRAY(v->prediction, v->n), HG_ZEROS(v->reports, v->folds)));
     hinge_status status = draw_folds(v, err);
     if (status == HINGE_OK && params->task == HINGE_NU_SVC) { /* not for the want of rows in a fold alone */
         double most = hg_folds_most_nu(v->problem, NULL, 0, v->prediction);

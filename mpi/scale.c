@@ -20,9 +20,7 @@ static hinge_status make_ranges(const hinge_scaling *given, const hinge_matrix *
         return hg_fail(err, HINGE_EINVAL, "scaling: it has ranges of %zu features, and there are %zu",
                        given->high != NULL ? given->n_features : 0, d);
     }
-    s->low = hg_zalloc(d, sizeof *s->low);
-    s->high = hg_zalloc(d, sizeof *s->high);
-    bool ok = s->low != NULL && s->high != NULL;
+    bool ok = HG_ROOM(HG_ZEROS(s->low, d), HG_ZEROS(s->high, d));
     for (size_t c = 0; ok && c < from.n_features; c++) {
         s->low[c] = from.low[c];
         s->high[c] = from.high[c];

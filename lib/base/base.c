@@ -141,6 +141,16 @@ bool hg_room(const struct hg_array *arrays, size_t n, size_t *bytes)
     return memory != NULL;
 }
 
+hinge_status hg_make(hinge_error *err, const char *what, const struct hg_array *arrays, size_t n)
+{
+    double bytes = 0;
+    if (hg_room(arrays, n, NULL))
+        return HINGE_OK;
+    for (const struct hg_array *a = arrays; a < arrays + n; a++)
+        bytes += (double)a->rows * (double)a->cols * (double)a->size;
+    return hg_fail(err, HINGE_ENOMEM, "no memory for %s: %.3g bytes", what, bytes);
+}
+
 char *hg_arena_reserve(struct hg_arena *arena, size_t bytes)
 {
     if (arena->bytes >= bytes)

@@ -60,9 +60,12 @@ struct hg_array {
 /* Makes one block for all arrays of an object, 64-byte aligned each: hg_free of the first frees them all. *bytes
  * (nullable): of the block. false: no memory or an overflow, and all pointers are NULL. */
 bool hg_room(const struct hg_array *arrays, size_t n, size_t *bytes);
-#define HG_ROOM(...) \
-    hg_room((struct hg_array[]){ __VA_ARGS__ }, sizeof((struct hg_array[]){ __VA_ARGS__ }) / sizeof(struct hg_array), \
-            NULL)
+#define HG_ROOM(...) hg_room(HG_ARRAYS(__VA_ARGS__), NULL)
+#define HG_ARRAYS(...) \
+    (struct hg_array[]){ __VA_ARGS__ }, sizeof((struct hg_array[]){ __VA_ARGS__ }) / sizeof(struct hg_array)
+/* Makes the same, or fails with HINGE_ENOMEM and "no memory for WHAT: BYTES bytes". */
+hinge_status hg_make(hinge_error *err, const char *what, const struct hg_array *arrays, size_t n);
+#define HG_MAKE(err, what, ...) hg_make((err), (what), HG_ARRAYS(__VA_ARGS__))
 
 /* Memory that one problem after the other takes, so that its pages are found only once: zeroed at first, taken as it is
  * touched, on huge pages where the system gives them. */

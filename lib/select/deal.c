@@ -60,8 +60,7 @@ static hinge_status deal_groups(struct hg_selecting *s, uint64_t *state, int *fo
 {
     struct member *member;
     size_t *filled, groups = 0;
-    if (!HG_ROOM(HG_ARRAY(member, s->rows), HG_ZEROS(filled, s->folds)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the groups of %zu rows", s->rows);
+    HG_TRY(HG_MAKE(err, "the groups of rows", HG_ARRAY(member, s->rows), HG_ZEROS(filled, s->folds)));
     for (size_t i = 0; i < s->rows; i++)
         member[i] = (struct member){ s->options.group[i], (uint32_t)i, 0, 0 };
     qsort(member, s->rows, sizeof *member, by_group);
@@ -93,9 +92,8 @@ static hinge_status deal_groups(struct hg_selecting *s, uint64_t *state, int *fo
 /* Checks that each fold leaves rows to train on. fold: of the rows, from 0. */
 static hinge_status check_folds(const struct hg_selecting *s, const int *fold, hinge_error *err)
 {
-    size_t used = 0, full = s->folds, *held = hg_zalloc(s->folds, sizeof *held);
-    if (held == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds", s->folds);
+    size_t used = 0, full = s->folds, *held;
+    HG_TRY(HG_MAKE(err, "the sizes of folds", HG_ZEROS(held, s->folds)));
     for (size_t i = 0; i < s->rows; i++) {
         used += s->used[i];
         if (s->used[i] && fold[i] >= 0)
@@ -114,7 +112,7 @@ static hinge_status check_folds(const struct hg_selecting *s, const int *fold, h
 hinge_status hg_deal(struct hg_selecting *s, hinge_error *err)
 {
     const hinge_select_options *o = &s->options;
-    size_t repeats = o->fold != NULL || o->repeats == 0 ? 1 : o->repeats, all;
+    size_t repeats = o->fold != NULL || o->repeats == 0 ? 1 : o->repeats;
     uint64_t state = s->params.seed;
     hinge_status status = HINGE_OK;
     s->folds = o->folds > 0 ? o->folds : 5;
@@ -122,9 +120,7 @@ hinge_status hg_deal(struct hg_selecting *s, hinge_error *err)
         return hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", s->folds, s->rows);
     if (repeats > 1000)
         return hg_fail(err, HINGE_EINVAL, "repeats: %zu is more than 1000", repeats);
-    s->out->fold = hg_mul(repeats, s->rows, &all) ? hg_alloc(all, sizeof *s->out->fold) : NULL;
-    if (s->out->fold == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", s->rows);
+    HG_TRY(HG_MAKE(err, "the folds of rows", HG_TABLE(s->out->fold, repeats, s->rows)));
     for (size_t r = 0; r < repeats && status == HINGE_OK; r++) {
         int *fold = s->out->fold + r * s->rows;
         status = o->fold != NULL    ? take_folds(s, err)

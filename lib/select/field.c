@@ -25,9 +25,8 @@ static bool may_be_f32(const struct hg_selecting *s)
 static hinge_status take_rows(struct hg_selecting *s, struct hg_field *field, size_t f, hinge_error *err)
 {
     hinge_params params = *s->given;
-    double *weights = hg_alloc(s->rows, sizeof *weights);
-    if (weights == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the weights of %zu rows", s->rows);
+    double *weights;
+    HG_TRY(HG_MAKE(err, "the weights of rows", HG_ARRAY(weights, s->rows)));
     for (size_t i = 0; i < s->rows; i++)
         weights[i] = s->used[i] && !(s->scales && s->out->fold[hg_repeat_of(s, f) + i] == (int)f);
     params.weights = weights;
@@ -44,9 +43,8 @@ static hinge_status sort_by_fold(const struct hg_selecting *s, struct hg_problem
     size_t *next;
     uint32_t *from, *equal, *first;
     double *room;
-    if (!HG_ROOM(HG_ARRAY(next, folds), HG_ARRAY(from, pr->n), HG_ARRAY(equal, pr->n), HG_ARRAY(first, pr->n),
-                 HG_ARRAY(room, pr->n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the order of %zu rows", pr->n);
+    HG_TRY(HG_MAKE(err, "the order of rows", HG_ARRAY(next, folds), HG_ARRAY(from, pr->n), HG_ARRAY(equal, pr->n),
+                   HG_ARRAY(first, pr->n), HG_ARRAY(room, pr->n)));
     for (size_t c = 0; c < classes; c++) {
         memset(next, 0, folds * sizeof *next);
         for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
@@ -102,8 +100,8 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     hinge_status status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
     HG_THEN(status, hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err));
     field->many.newton = params.newton;
-    if (status == HINGE_OK && !HG_ROOM(HG_ZEROS(field->own, threads), HG_ZEROS(field->own_rows, threads)))
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %d threads", threads);
+    HG_THEN(status,
+            HG_MAKE(err, "the rows of threads", HG_ZEROS(field->own, threads), HG_ZEROS(field->own_rows, threads)));
     return status;
 }
 
@@ -114,9 +112,7 @@ hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err)
     hinge_status status = HINGE_OK;
     s->scales = scaling != NULL && scaling->low == NULL;
     s->n_fields = s->scales ? s->out->n_folds : 1;
-    s->field = hg_zalloc(s->n_fields, sizeof *s->field);
-    if (s->field == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds", s->n_fields);
+    HG_TRY(HG_MAKE(err, "the points of folds", HG_ZEROS(s->field, s->n_fields)));
     for (size_t f = 0; f < s->n_fields && status == HINGE_OK; f++)
         status = field_init(s, &s->field[f], f, bytes / s->n_fields, err);
     return status;
@@ -178,8 +174,7 @@ static hinge_status measure_error(struct hg_field *field, const struct hg_part *
     size_t n = part->qp.n, count = HG_MIN(n, (size_t)SAMPLE), moved;
     uint32_t *left, sample[SAMPLE];
     double *coef, g[SAMPLE] = { 0 };
-    if (!HG_ROOM(HG_ARRAY(left, n), HG_ARRAY(coef, n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the error of %zu coefficients", n);
+    HG_TRY(HG_MAKE(err, "the error of coefficients", HG_ARRAY(left, n), HG_ARRAY(coef, n)));
     moved = hg_qp_support(&part->qp, NULL, left, coef);
     hg_gather(part->point, sizeof *left, left, moved, left);
     for (size_t k = 0; k < count; k++)

@@ -112,9 +112,7 @@ hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err)
             status = hg_fail(err, HINGE_EINVAL, "the grid has more than %d points", MOST_POINTS);
     if (status != HINGE_OK)
         return status;
-    s->out->points = hg_zalloc(n, sizeof *s->out->points);
-    if (s->out->points == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu points of the grid", n);
+    HG_TRY(HG_MAKE(err, "the points of the grid", HG_ZEROS(s->out->points, n)));
     for (size_t i = 0; i < n; i++) {
         hinge_grid_point point = new_point();
         size_t rest = i;

@@ -180,9 +180,8 @@ static hinge_status go_on_inside(struct hg_selecting *s, const hinge_grid_point 
 {
     enum { LOOKS = 6 };
     hinge_status status = HINGE_OK;
-    struct hg_batched *some = hg_alloc(s->n_batch, sizeof *some);
-    if (some == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu problems", s->n_batch);
+    struct hg_batched *some;
+    HG_TRY(HG_MAKE(err, "the problems of folds", HG_ARRAY(some, s->n_batch)));
     memcpy(some, s->batch, s->n_batch * sizeof *some);
     size_t count = unfinished(some, s->n_batch, true);
     uint64_t steps = hg_select_steps(s, point);

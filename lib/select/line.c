@@ -39,8 +39,8 @@ static void find_ranges(struct hg_part *part)
 static hinge_status find_held(struct hg_selecting *s, hinge_error *err)
 {
     size_t all = 0;
-    if (!HG_ROOM(HG_ARRAY(s->held, s->out->repeats * s->rows), HG_ARRAY(s->held_from, s->out->n_folds + 1)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu rows", s->out->n_folds, s->rows);
+    HG_TRY(HG_MAKE(err, "the rows of folds", HG_ARRAY(s->held, s->out->repeats * s->rows),
+                   HG_ARRAY(s->held_from, s->out->n_folds + 1)));
     for (size_t f = 0; f < s->out->n_folds; f++) {
         const struct hg_problem *pr = &hg_field_of(s, f)->problem;
         const int *fold = s->out->fold + hg_repeat_of(s, f);
@@ -61,9 +61,9 @@ hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err)
     size_t count = s->out->n_folds * s->n_problems, all = 0;
     for (size_t p = 0; p < s->n_problems; p++)
         all += hg_problem_size(pr, p);
-    if (!HG_ROOM(HG_ZEROS(s->part, count), HG_ARRAY(s->subset, all), HG_TABLE(s->values, all, 2 * s->out->n_folds),
-                 HG_ARRAY(s->batch, count), HG_ARRAY(s->solving, count)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the problems of %zu folds", s->out->n_folds);
+    HG_TRY(HG_MAKE(err, "the problems of folds", HG_ZEROS(s->part, count), HG_ARRAY(s->subset, all),
+                   HG_TABLE(s->values, all, 2 * s->out->n_folds), HG_ARRAY(s->batch, count),
+                   HG_ARRAY(s->solving, count)));
     hinge_status status = find_held(s, err);
     double *values = s->values;
     for (size_t f = 0; f < s->out->n_folds; f++)
@@ -147,9 +147,7 @@ static hinge_status start_from(const struct hg_selecting *s, const struct hg_pro
     double square = 0, linear = 0, shared = 0, (*side)[2] = NULL;
     bool may_stay = !s->problem.task->uses_nu && grown >= 1;
     if (may_stay && pr->classifies && pr->equal != NULL) {
-        side = hg_alloc(pr->n, sizeof *side);
-        if (side == NULL)
-            return hg_fail(err, HINGE_ENOMEM, "no memory for the start of %zu rows", pr->n);
+        HG_TRY(HG_MAKE(err, "the start of a fold", HG_ARRAY(side, pr->n)));
         shared = find_shared(part, pr->equal, side);
     }
     for (size_t k = 0; k < qp->n && may_stay; k++) {
@@ -253,8 +251,7 @@ static hinge_status begin_fold(const struct hg_selecting *s, const hinge_grid_po
     const int *fold = s->out->fold + hg_repeat_of(s, f);
     double *mask, *class_weight;
     hinge_status status = HINGE_OK;
-    if (!HG_ROOM(HG_ARRAY(mask, masked.n), HG_ARRAY(class_weight, masked.n_classes + 1)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the weights of %zu rows", masked.n);
+    HG_TRY(HG_MAKE(err, "the weights of rows", HG_ARRAY(mask, masked.n), HG_ARRAY(class_weight, masked.n_classes + 1)));
     masked.params.C = point->C;
     masked.params.nu = HG_MIN(point->nu, hg_select_most_nu(s, f, class_weight));
     masked.params.p = point->p;
@@ -282,9 +279,8 @@ static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *
                                 hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    hinge_error *failed = hg_zalloc(count, sizeof *failed);
-    if (failed == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds", count);
+    hinge_error *failed;
+    HG_TRY(HG_MAKE(err, "the errors of folds", HG_ZEROS(failed, count)));
 #pragma omp parallel for num_threads((int)HG_MIN(count, (size_t)s->field[0].many.threads)) schedule(dynamic, 1)
     for (size_t k = 0; k < count; k++)
         begin_fold(s, point, first + k, &failed[k]);

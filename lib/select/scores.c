@@ -324,9 +324,8 @@ hinge_status hg_score_point(const struct hg_selecting *s, hinge_grid_point *poin
     uint32_t *row;
     double *work;
     size_t *count;
-    if (!HG_ROOM(HG_ARRAY(sample, s->folds + 1), HG_ARRAY(row, 2 * s->rows), HG_ARRAY(work, 4 * s->rows),
-                 HG_TABLE(count, (s->folds + 1) * k, k)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the scores of %zu rows", s->rows);
+    HG_TRY(HG_MAKE(err, "the scores of rows", HG_ARRAY(sample, s->folds + 1), HG_ARRAY(row, 2 * s->rows),
+                   HG_ARRAY(work, 4 * s->rows), HG_TABLE(count, (s->folds + 1) * k, k)));
     for (int j = 0; j < HINGE_N_SCORES; j++)
         point->score[j] = 0;
     score_samples(s, point, sample, row, work, count);

@@ -37,9 +37,8 @@ static hinge_params template_of(const hinge_params *given, const hinge_select_op
 static hinge_status find_rows(struct hg_selecting *s, hinge_error *err)
 {
     const struct hg_problem *pr = &s->problem;
-    if (!HG_ROOM(HG_ZEROS(s->used, s->rows), HG_ZEROS(s->class_of, s->rows),
-                 HG_ARRAY(s->class_weight, pr->n_classes + 1)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", s->rows);
+    HG_TRY(HG_MAKE(err, "the classes of rows", HG_ZEROS(s->used, s->rows), HG_ZEROS(s->class_of, s->rows),
+                   HG_ARRAY(s->class_weight, pr->n_classes + 1)));
     for (size_t i = 0; i < pr->n; i++)
         s->used[pr->order[i]] = true;
     for (size_t c = 0; pr->classifies && c < pr->n_classes; c++)
@@ -52,19 +51,18 @@ static hinge_status make_room(struct hg_selecting *s, hinge_error *err)
 {
     hinge_selection *out = s->out;
     size_t all = out->repeats * s->rows; /* deal.c has held them in memory */
-    double *scores;
-    if (!HG_ROOM(HG_TABLE(s->decisions, all, s->n_problems), HG_ARRAY(s->predictions, all),
-                 HG_ARRAY(s->best_predictions, all), HG_ARRAY(s->is_done, out->n_folds),
-                 HG_ARRAY(s->reached, out->n_folds), HG_ARRAY(s->line, out->n_points)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the predictions of %zu rows", all);
+    HG_TRY(HG_MAKE(err, "the predictions of rows", HG_TABLE(s->decisions, all, s->n_problems),
+                   HG_ARRAY(s->predictions, all), HG_ARRAY(s->best_predictions, all),
+                   HG_ARRAY(s->is_done, out->n_folds), HG_ARRAY(s->reached, out->n_folds),
+                   HG_ARRAY(s->line, out->n_points)));
     for (size_t i = 0; i < out->n_points; i++) {
         hinge_grid_point *point = &out->points[i];
         size_t count = out->n_folds * HINGE_N_SCORES;
-        point->fold_score = scores = hg_alloc(count, sizeof *scores);
-        if (scores == NULL)
-            return hg_fail(err, HINGE_ENOMEM, "no memory for the scores of %zu folds", out->n_folds);
+        double *scores;
+        HG_TRY(HG_MAKE(err, "the scores of folds", HG_ARRAY(scores, count)));
         for (size_t k = 0; k < count; k++)
             scores[k] = NAN;
+        point->fold_score = scores;
     }
     return HINGE_OK;
 }
@@ -295,10 +293,8 @@ static hinge_status keep_predictions(const struct hg_selecting *s, hinge_grid_po
     size_t all = s->out->repeats * s->rows;
     if (!s->options.decisions)
         return HINGE_OK;
-    point->decisions = hg_alloc(all * s->n_problems, sizeof *point->decisions);
-    point->predictions = hg_alloc(all, sizeof *point->predictions);
-    if (point->decisions == NULL || point->predictions == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", all);
+    HG_TRY(HG_MAKE(err, "the decision values of rows", HG_TABLE(point->decisions, all, s->n_problems),
+                   HG_ARRAY(point->predictions, all)));
     memcpy(point->decisions, s->decisions, all * s->n_problems * sizeof *point->decisions);
     memcpy(point->predictions, s->predictions, all * sizeof *point->predictions);
     return HINGE_OK;
@@ -483,9 +479,8 @@ static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
 {
     hinge_selection *out = s->out;
     double limit = s->params.time_limit;
-    size_t *order = hg_alloc(out->n_points, sizeof *order);
-    if (order == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu points of the grid", out->n_points);
+    size_t *order;
+    HG_TRY(HG_MAKE(err, "the order of points of the grid", HG_ARRAY(order, out->n_points)));
     s->halt = (struct hg_halt){ .stop = &s->stop, .deadline = limit > 0 ? s->begin + limit : 0, .ask = ask, .arg = s };
     hg_grid_order(s, order);
     take_known(s);
@@ -532,9 +527,7 @@ hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, co
     s.x = *x;
     if (options != NULL)
         s.options = *options;
-    s.out = hg_zalloc(1, sizeof *s.out);
-    if (s.out == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a selection");
+    HG_TRY(HG_MAKE(err, "a selection", HG_ZEROS(s.out, 1)));
     hinge_status status = begin(&s, err);
     HG_THEN(status, try_points(&s, err));
     HG_THEN(status, finish(&s, err));
@@ -556,8 +549,7 @@ void hinge_selection_free(hinge_selection *selection)
         return;
     for (size_t i = 0; i < selection->n_points; i++) {
         hg_free(selection->points[i].fold_score);
-        hg_free(selection->points[i].decisions);
-        hg_free(selection->points[i].predictions);
+        hg_free(selection->points[i].decisions); /* and with them the predictions */
     }
     hg_free(selection->points);
     hg_free(selection->fold);

@@ -125,8 +125,7 @@ hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel
     p.degree = k.degree;
     p.root = sqrt(k.gamma);
     p.zeta = k.coef0;
-    if (!HG_ROOM(HG_ARRAY(p.monomial, p.dimension), HG_ARRAY(p.coefficient, p.dimension)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu monomials", p.dimension);
+    HG_TRY(HG_MAKE(err, "monomials", HG_ARRAY(p.monomial, p.dimension), HG_ARRAY(p.coefficient, p.dimension)));
     list_monomials(&p);
 #pragma omp parallel for schedule(static) \
     num_threads(hg_team(hg_threads(threads), (double)x->rows * (double)p.dimension))

@@ -50,8 +50,8 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
         return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
     uint32_t *id, *own;
     double *coef, *g;
-    if (!HG_ROOM(HG_ARRAY(id, m->n_sv), HG_ARRAY(own, m->n_sv), HG_ARRAY(coef, m->n_sv), HG_ARRAY(g, m->n_sv)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
+    HG_TRY(HG_MAKE(err, "the support vectors of a problem", HG_ARRAY(id, m->n_sv), HG_ARRAY(own, m->n_sv),
+                   HG_ARRAY(coef, m->n_sv), HG_ARRAY(g, m->n_sv)));
     struct hg_gram gram = { 0 };
     const struct hg_problem sv = { .params = { .kernel = m->kernel }, .d = m->d, .norms = m->norms,
                                    .points = hg_model_points(m, HINGE_F64) };
@@ -108,9 +108,7 @@ static hinge_status open_points(struct plain *p, const hinge_matrix *x, const hi
     params.kernel = *kernel;
     params.threads = threads;
     HG_TRY(hg_problem_init(pr, x, NULL, &params, err));
-    p->ids = hg_alloc(pr->n, sizeof *p->ids);
-    if (p->ids == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    HG_TRY(HG_MAKE(err, "the rows of a kernel matrix", HG_ARRAY(p->ids, pr->n)));
     for (size_t i = 0; i < pr->n; i++)
         p->ids[i] = (uint32_t)i;
     return hg_problem_exact(pr, NULL, pr->n, pr->threads, &p->gram, err);
@@ -135,9 +133,8 @@ static hinge_status centre(struct hg_gram *gram, const uint32_t *ids, double *di
 /* The linear kernel's feature space is that of the data: no kernel values are needed. */
 static hinge_status linear_centred(const hinge_matrix *x, double *square, hinge_error *err)
 {
-    double *mean = hg_zalloc(x->cols, sizeof *mean);
-    if (mean == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu features", x->cols);
+    double *mean;
+    HG_TRY(HG_MAKE(err, "the means of features", HG_ZEROS(mean, x->cols)));
     for (size_t i = 0; i < x->rows; i++)
         for (size_t c = 0; c < x->cols; c++)
             mean[c] += hg_matrix_value(x, i, c) / (double)x->rows;
@@ -155,9 +152,8 @@ static hinge_status linear_centred(const hinge_matrix *x, double *square, hinge_
 static hinge_status largest_square(struct plain *p, bool centred, double *square, hinge_error *err)
 {
     size_t n = p->problem.n;
-    double *diagonal = hg_alloc(n, sizeof *diagonal);
-    if (diagonal == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
+    double *diagonal;
+    HG_TRY(HG_MAKE(err, "the diagonal of a kernel matrix", HG_ARRAY(diagonal, n)));
     hinge_status status = hg_rows_diagonal(&p->gram.super, diagonal);
     if (status != HINGE_OK)
         hg_fail(err, status, "the kernel function reported a failure");
@@ -253,8 +249,7 @@ static hinge_status check_mercer(struct plain *p, hinge_mercer *m, hinge_error *
                        "x: the kernel matrix of %zu rows does not fit this machine's memory; take a "
                        "sample",
                        n);
-    if (!HG_ROOM(HG_TABLE(K, n, n), HG_ARRAY(value, n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the kernel matrix of %zu rows", n);
+    HG_TRY(HG_MAKE(err, "a kernel matrix", HG_TABLE(K, n, n), HG_ARRAY(value, n)));
     hinge_status status = whole_matrix(&p->gram, p->ids, K, err);
     if (status == HINGE_OK) {
         symmetrise(K, n, &m->asymmetry, &largest);

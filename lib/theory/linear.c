@@ -54,9 +54,8 @@ hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, cons
     const struct hg_points points = { .x = *x, .n = x->rows };
     size_t share = x->type == HINGE_F32 || !hg_matrix_by_rows(x) ? CHUNK * x->cols : 0; /* of a thread */
     threads = hg_team(hg_threads(threads), (double)x->rows * (double)x->cols * (double)k);
-    double *room = hg_alloc((size_t)threads * share, sizeof *room);
-    if (room == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %d rows of %zu features", CHUNK, x->cols);
+    double *room;
+    HG_TRY(HG_MAKE(err, "rows in f64", HG_ARRAY(room, (size_t)threads * share)));
 #pragma omp parallel num_threads(threads)
     {
         hg_blas_alone();

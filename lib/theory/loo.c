@@ -26,12 +26,17 @@ struct leaving {
 static hinge_status leave_out(void *arg, size_t number, int threads, hinge_error *err)
 {
     struct leaving *l = arg;
-    uint32_t out = l->left_out[number], *rows = hg_alloc(l->n, sizeof *rows);
-    struct hg_job job = { .number = number + 1, .threads = threads, .train = rows, .held = &out, .n_held = 1,
-                          .y = l->jobs.y, .copy = l->alone[out], .params = l->jobs.params,
+    uint32_t out = l->left_out[number], *rows;
+    HG_TRY(HG_MAKE(err, "the rows that stay", HG_ARRAY(rows, l->n)));
+    struct hg_job job = { .number = number + 1,
+                          .threads = threads,
+                          .train = rows,
+                          .held = &out,
+                          .n_held = 1,
+                          .y = l->jobs.y,
+                          .copy = l->alone[out],
+                          .params = l->jobs.params,
                           .labels = &l->prediction[out] };
-    if (rows == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", l->n);
     for (size_t i = 0; i < l->n; i++)
         if (i != out && l->used[i])
             rows[job.n_train++] = (uint32_t)i;
@@ -106,9 +111,9 @@ static hinge_status run(struct leaving *l, hinge_leave_one_out_report *report, h
     const struct hg_problem *pr = l->problem;
     hinge_model *m = NULL;
     hinge_report first;
-    if (!HG_ROOM(HG_ARRAY(l->left_out, l->n), HG_ZEROS(l->used, l->n), HG_ZEROS(l->alone, 2 * l->n),
-                 HG_ARRAY(l->prediction, l->n), HG_ZEROS(l->outcome, l->n), HG_TABLE(l->beta, pr->n_problems, l->n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", l->n);
+    HG_TRY(HG_MAKE(err, "the rows to be left out", HG_ARRAY(l->left_out, l->n), HG_ZEROS(l->used, l->n),
+                   HG_ZEROS(l->alone, 2 * l->n), HG_ARRAY(l->prediction, l->n), HG_ZEROS(l->outcome, l->n),
+                   HG_TABLE(l->beta, pr->n_problems, l->n)));
     hinge_status status = hinge_train(&m, l->jobs.x, l->jobs.y, &l->jobs.params, &first, err);
     HG_THEN(status, hinge_model_beta(m, l->n, l->beta, err));
     HG_THEN(status, hinge_predict(m, l->jobs.x, NULL, l->prediction, NULL, err));

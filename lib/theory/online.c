@@ -51,11 +51,10 @@ hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const do
     o->stretch = HG_MAX((size_t)32, HG_MIN((size_t)1024, 32768 / HG_MAX(d, (size_t)1))); /* 256 KB of rows */
     size_t t = HG_MAX(HG_MIN((size_t)threads, stretches(o)), (size_t)1);
     o->threads = (int)t;
-    if (!HG_ROOM(HG_ZEROS(o->w, d), HG_TABLE(o->rows, o->batch, d), HG_ARRAY(o->f, o->batch), HG_ARRAY(o->c, o->batch),
-                 HG_ARRAY(o->order, batch > 0 ? n : 0), HG_TABLE(o->part, stretches(o), d + 3),
-                 HG_TABLE(o->stretch_f, t * 2, o->stretch),
-                 HG_TABLE(o->stretch_rows, o->direct ? 0 : t * o->stretch, d)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of %zu x %zu examples", n, d);
+    HG_TRY(HG_MAKE(err, "the work space of examples", HG_ZEROS(o->w, d), HG_TABLE(o->rows, o->batch, d),
+                   HG_ARRAY(o->f, o->batch), HG_ARRAY(o->c, o->batch), HG_ARRAY(o->order, batch > 0 ? n : 0),
+                   HG_TABLE(o->part, stretches(o), d + 3), HG_TABLE(o->stretch_f, t * 2, o->stretch),
+                   HG_TABLE(o->stretch_rows, o->direct ? 0 : t * o->stretch, d)));
     for (size_t i = 0; batch > 0 && i < n; i++)
         o->order[i] = (uint32_t)i;
     return HINGE_OK;

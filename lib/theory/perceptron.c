@@ -65,8 +65,8 @@ hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hing
     if (p->w0 != NULL)
         memcpy(s.o.w, p->w0, x->cols * sizeof *s.o.w);
     hinge_status status = HINGE_OK;
-    if (p->batch == 0 && (s.gradient = hg_alloc(x->cols + 1, sizeof *s.gradient)) == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu features", x->cols);
+    if (p->batch == 0)
+        status = HG_MAKE(err, "a gradient", HG_ARRAY(s.gradient, x->cols + 1));
     size_t rounds = status == HINGE_OK ? run(&s, history) : 0;
     if (status == HINGE_OK && n_rounds != NULL)
         *n_rounds = rounds;

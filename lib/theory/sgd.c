@@ -112,8 +112,7 @@ static hinge_status run(struct sgd *s, hinge_online_round *history, hinge_error 
     uint64_t state = p->seed;
     size_t d = o->x.cols;
     double *room;
-    if (!HG_ROOM(HG_ZEROS(s->w, d), HG_ZEROS(s->mean, d), HG_ARRAY(room, o->x.rows)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu examples of %zu features", o->x.rows, d);
+    HG_TRY(HG_MAKE(err, "the means of examples", HG_ZEROS(s->w, d), HG_ZEROS(s->mean, d), HG_ARRAY(room, o->x.rows)));
     if (o->bias)
         find_mean(s);
     for (size_t epoch = 0; epoch < p->epochs; epoch++) {
