@@ -5,7 +5,7 @@
 #ifndef HINGE_COMPAT_OWN_H
 #define HINGE_COMPAT_OWN_H
 
-#include "lib/base/base.h"
+#include "lib/model.h"
 
 #include <hinge/compat/svm.h>
 
@@ -41,6 +41,18 @@ static inline size_t hgc_pairs(const struct svm_model *m)
     size_t k = m->nr_class > 0 ? (size_t)m->nr_class : 0;
     return k * (k - (k > 0)) / 2;
 }
+
+/* Numbers of kernels are the same; what a kernel does not use is not looked at. */
+static inline hinge_kernel hgc_kernel_of(const struct svm_parameter *p)
+{
+    return (hinge_kernel){
+        .type = (hinge_kernel_type)p->kernel_type, .degree = p->degree, .gamma = p->gamma, .coef0 = p->coef0
+    };
+}
+
+/* Makes LIBSVM's model of hinge's: all but parameters and support vectors, for which there is room, all 0. NULL: no
+ * memory. */
+struct svm_model *hgc_model_new(const hinge_model *h);
 
 /* Returns from the function with what a check found. */
 #define HGC_TRY(check) \

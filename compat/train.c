@@ -39,14 +39,6 @@ static int on_progress(void *arg, const hinge_progress *progress)
     return 0;
 }
 
-/* Numbers of kernels are the same; what a kernel does not use is not looked at. */
-static hinge_kernel kernel_of(const struct svm_parameter *p)
-{
-    return (hinge_kernel){
-        .type = (hinge_kernel_type)p->kernel_type, .degree = p->degree, .gamma = p->gamma, .coef0 = p->coef0
-    };
-}
-
 static size_t cache_bytes(const struct svm_parameter *p)
 {
     double bytes = p->cache_size * 1048576;
@@ -76,7 +68,7 @@ static hinge_params params_of(const struct svm_parameter *p, const struct hgc_de
 {
     const hinge_task_row *task = hgc_task(p->svm_type);
     hinge_params q = hinge_params_default(task->task);
-    q.kernel = kernel_of(p);
+    q.kernel = hgc_kernel_of(p);
     q.eps = p->eps;
     q.C = task->uses_C ? p->C : 1;
     if (task->uses_p && isinf(p->C)) {
@@ -140,7 +132,7 @@ static void job_free(struct job *job)
 
 static void *room_of(size_t n, size_t size, bool *ok)
 {
-    void *room = malloc((n + 1) * size);
+    void *room = calloc(n + 1, size);
     *ok = *ok && room != NULL;
     return room;
 }
@@ -154,38 +146,49 @@ static double *copy_doubles(const double *values, size_t n, bool *ok)
     return copy;
 }
 
-static struct svm_model *model_of(const hinge_model *h, const struct svm_problem *prob,
-                                  const struct svm_parameter *param)
+struct svm_model *hgc_model_new(const hinge_model *h)
 {
+    bool ok = true, classes = h->labels != NULL;
     struct svm_model *m = calloc(1, sizeof *m);
-    size_t l = h->n_sv, rows = h->n_classes - 1;
-    bool ok = true, classes = hgc_classifies(param->svm_type);
     if (m == NULL)
         return NULL;
-    m->param = *param;
     m->nr_class = (int)h->n_classes;
-    m->l = (int)l;
+    m->l = (int)h->n_sv;
     m->rho = copy_doubles(h->rho, h->n_problems, &ok);
     m->probA = copy_doubles(h->prob_a, h->n_problems, &ok);
     m->probB = copy_doubles(h->prob_b, h->n_problems, &ok);
 #ifndef HINGE_LIBSVM_324
     m->prob_density_marks = copy_doubles(h->density_marks, HG_MARKS, &ok);
 #endif
-    m->SV = room_of(l, sizeof *m->SV, &ok);
-    m->sv_indices = room_of(l, sizeof *m->sv_indices, &ok);
     m->label = classes ? room_of(h->n_classes, sizeof *m->label, &ok) : NULL;
     m->nSV = classes ? room_of(h->n_classes, sizeof *m->nSV, &ok) : NULL;
-    m->sv_coef = calloc(rows + 1, sizeof *m->sv_coef);
-    ok = ok && m->sv_coef != NULL;
-    for (size_t k = 0; ok && k < rows; k++)
-        m->sv_coef[k] = copy_doubles(h->coef + k * l, l, &ok);
-    for (size_t i = 0; ok && i < l; i++) {
-        m->SV[i] = prob->x[h->sv_index[i]];
-        m->sv_indices[i] = (int)h->sv_index[i] + 1;
-    }
+    m->SV = room_of(h->n_sv, sizeof *m->SV, &ok);
+    m->sv_coef = room_of(h->n_classes, sizeof *m->sv_coef, &ok);
+    for (size_t k = 0; ok && k + 1 < h->n_classes; k++)
+        m->sv_coef[k] = room_of(h->n_sv, sizeof **m->sv_coef, &ok);
     for (size_t c = 0; ok && classes && c < h->n_classes; c++) {
         m->label[c] = (int)h->labels[c];
         m->nSV[c] = (int)h->class_sv[c];
+    }
+    if (!ok)
+        svm_free_and_destroy_model(&m);
+    return m;
+}
+
+static struct svm_model *model_of(const hinge_model *h, const struct svm_problem *prob,
+                                  const struct svm_parameter *param)
+{
+    struct svm_model *m = hgc_model_new(h);
+    bool ok = m != NULL;
+    if (!ok)
+        return NULL;
+    m->param = *param;
+    m->sv_indices = room_of(h->n_sv, sizeof *m->sv_indices, &ok);
+    for (size_t k = 0; k + 1 < h->n_classes && h->n_sv > 0; k++)
+        memcpy(m->sv_coef[k], h->coef + k * h->n_sv, h->n_sv * sizeof **m->sv_coef);
+    for (size_t i = 0; ok && i < h->n_sv; i++) {
+        m->SV[i] = prob->x[h->sv_index[i]];
+        m->sv_indices[i] = (int)h->sv_index[i] + 1;
     }
     if (!ok)
         svm_free_and_destroy_model(&m);

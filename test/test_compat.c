@@ -614,6 +614,12 @@ TEST(a_label_twice)
              "1 1:1 \n-1 1:-1 \n", 3);
 }
 
+TEST(keys_stand_in_any_order)
+{
+    predicts("rho 0.5\nnr_sv 1 0\nlabel 1 -1\ntotal_sv 1\nnr_class 2\nkernel_type linear\nsvm_type c_svc\nSV\n1 1:2\n",
+             1);
+}
+
 /* Of the line "SV" the first word is read: hinge tells behind it what LIBSVM can do without. */
 TEST(words_behind_sv)
 {
@@ -858,7 +864,9 @@ TEST(broken_files_are_refused)
         HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1\n",
         HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 -1:2\n",
         HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n1 1:2\n",
-        "rho 0.5\n" HEAD "label 1 -1\nnr_sv 1 0\nSV\n1 1:2\n",
+        HEAD "rho 0.5\nhinge_label 1 -1.5\nnr_sv 1 0\nSV\n1 1:2\n",
+        HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nhinge_scale_factor 2\nhinge_scale_offset 0\nSV\n1 1:2\n",
+        HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nhinge_training 1 0 0 1 0 0\nSV\n1 1:2\n",
         "svm_type c_svc\nkernel_type linear\nnr_class 2147483647\ntotal_sv 0\nrho 1\nSV\n",
         "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2147483647\nrho 1\nSV\n",
         "svm_type c_svc\nkernel_type nonsense\nnr_class 2\ntotal_sv 0\nrho 1\nlabel 1 2\nnr_sv 0 0\nSV\n",

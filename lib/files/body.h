@@ -1,5 +1,6 @@
 /*
- * A model file from its line "SV" on: what that line tells beside, and a line a support vector. Before it: io_model.c.
+ * The two parts of a model file: the lines before "SV" (io_model.c), and from that line on what it tells beside, and a
+ * line a support vector (body.c).
  */
 #ifndef HG_BODY_H
 #define HG_BODY_H
@@ -20,6 +21,12 @@ struct hg_body {
     size_t features;      /* 0: not told */
     struct hg_line words; /* number 0: labels are numbers */
 };
+
+/* io_model.c: writes what stands before "SV"; reads that into a model that is all 0, to be freed on failure too, which
+ * lacks its body then. user: the caller's own kernel, or NULL. */
+void hg_header_print(const struct hinge_model *model, struct hg_text *text);
+hinge_status hg_header_read(struct hinge_model *model, const char *name, const struct hg_bytes *bytes,
+                            const hinge_kernel *user, struct hg_body *body, hinge_error *err);
 
 /* Reads the line "SV" alone; *tau is the level of a quantile regression, and stays as it is in other models. */
 hinge_status hg_told_read(struct hg_body *body, double *tau, hinge_error *err);

@@ -78,11 +78,16 @@ void hg_text_print(struct hg_text *text, const char *format, ...)
     hg_text_add(text, line, HG_MIN((size_t)HG_MAX(length, 0), sizeof line - 1));
 }
 
+static size_t format(const struct hg_text *text, char *room, double value)
+{
+    return text->in_full ? hg_format_digits(room, value, 17) : hg_format_double(room, value);
+}
+
 void hg_text_number(struct hg_text *text, double value)
 {
     char *room = hg_text_room(text, HG_NUMBER_ROOM);
     if (room != NULL)
-        text->size += hg_format_double(room, value);
+        text->size += format(text, room, value);
 }
 
 void hg_text_pair(struct hg_text *text, size_t index, double value)
@@ -92,7 +97,7 @@ void hg_text_pair(struct hg_text *text, size_t index, double value)
         return;
     out += hg_format_size(out, index);
     *out++ = ':';
-    out += hg_format_double(out, value);
+    out += format(text, out, value);
     text->size += (size_t)(out - room);
 }
 
@@ -310,9 +315,8 @@ hinge_status hg_print_rows(size_t rows, size_t width, hg_row_printer print, cons
 {
     enum { PIECES = 64 }; /* in a batch; of some 32,000 numbers each */
     size_t share = HG_MAX(32768 / HG_MAX(width, 32), 1);
-    struct piece *pieces = hg_zalloc(PIECES, sizeof *pieces);
-    if (pieces == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the text of rows");
+    struct piece *pieces;
+    HG_TRY(HG_MAKE(err, "the text of rows", HG_ZEROS(pieces, PIECES)));
     hinge_status status = HINGE_OK;
     for (size_t first = 0; first < rows && status == HINGE_OK; first += PIECES * share) {
         size_t n = (HG_MIN(rows - first, PIECES * share) + share - 1) / share;

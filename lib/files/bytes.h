@@ -27,6 +27,7 @@ struct hg_text {
     char *data;
     size_t size, capacity;
     bool no_memory;
+    bool in_full; /* numbers have 17 digits, as LIBSVM writes them, not as few as read back */
 };
 
 /* Makes room for length more characters at the end, or returns NULL. What is written there counts once size is

@@ -178,12 +178,17 @@ static void print_key(const struct hinge_model *m, enum key key, struct hg_text 
     hg_text_add(text, "\n", 1);
 }
 
+void hg_header_print(const struct hinge_model *model, struct hg_text *text)
+{
+    for (enum key key = 0; key < N_KEYS; key++)
+        if (has_trait(model, rows[key].in))
+            print_key(model, key, text);
+}
+
 static hinge_status print_model(const struct hinge_model *model, hg_text_sink sink, void *sink_arg, hinge_error *err)
 {
     struct hg_text header = { 0 };
-    for (enum key key = 0; key < N_KEYS; key++)
-        if (has_trait(model, rows[key].in))
-            print_key(model, key, &header);
+    hg_header_print(model, &header);
     hg_told_print(model, &header);
     hinge_status status = header.no_memory ? hg_fail(err, HINGE_ENOMEM, "no memory for the model's text")
                                            : sink(sink_arg, header.data, header.size, err);
@@ -494,20 +499,30 @@ static bool read_lists(struct reader *r)
     return check_training(r);
 }
 
+hinge_status hg_header_read(struct hinge_model *model, const char *name, const struct hg_bytes *bytes,
+                            const hinge_kernel *user, struct hg_body *body, hinge_error *err)
+{
+    struct reader r = { .file = name, .err = err, .model = model };
+    bool ok = find_keys(&r, bytes->data, bytes->data + bytes->size) && read_task(&r) && read_kernel_type(&r, user) &&
+              read_sizes(&r) && read_lists(&r);
+    *body = r.body;
+    return ok ? HINGE_OK : r.status;
+}
+
 static hinge_status parse(hinge_model **model, const char *name, const struct hg_bytes *bytes, const hinge_kernel *user,
                           hinge_error *err)
 {
-    struct reader r = { .file = name, .err = err, .model = hg_zalloc(1, sizeof **model) };
-    if (r.model == NULL)
-        return hg_fail_at(err, HINGE_ENOMEM, name, 0, "no memory for a model");
-    if (find_keys(&r, bytes->data, bytes->data + bytes->size) && read_task(&r) && read_kernel_type(&r, user) &&
-        read_sizes(&r) && read_lists(&r) && done(&r, hg_body_read(&r.body, r.model, err)) &&
-        done(&r, hg_model_finish(r.model, 1, err))) {
-        *model = r.model;
-        return hg_ok(err);
-    }
-    hinge_model_free(r.model);
-    return r.status;
+    struct hg_body body;
+    hinge_model *m;
+    HG_TRY(HG_MAKE(err, "a model", HG_ZEROS(m, 1)));
+    hinge_status status = hg_header_read(m, name, bytes, user, &body, err);
+    HG_THEN(status, hg_body_read(&body, m, err));
+    HG_THEN(status, hg_model_finish(m, 1, err));
+    if (status == HINGE_OK)
+        *model = m;
+    else
+        hinge_model_free(m);
+    return status == HINGE_OK ? hg_ok(err) : status;
 }
 
 hinge_status hinge_model_load(hinge_model **model, const char *path, const hinge_kernel *user, hinge_error *err)
