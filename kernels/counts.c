@@ -1,27 +1,17 @@
-/* The loops of hamming.h, compiled once a level like map.c: counts, and sums of the values that they stand for. */
+/*
+ * The loops of hamming.h, for processors with AVX-512 alone (HG_COUNTS_LEVEL): counts, and sums of the values that they
+ * stand for.
+ */
 #include "kernels/hamming.h"
 
-#include <string.h>
-#ifdef __AVX512F__
 #include <immintrin.h>
-#endif
 
 typedef uint8_t wide8 __attribute__((vector_size(64), aligned(64), may_alias));
 
-#define JOIN_(a, b) a##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define COUNTS      JOIN(hg_counts_, HG_LEVEL)
-#define ADD_CODES   JOIN(hg_add_codes_, HG_LEVEL)
-#define DECODE      JOIN(hg_decode_, HG_LEVEL)
-
-#define LINE(at)    ((const wide8 *)(const void *)(panel + (at)))
-
-hg_hamming_rows COUNTS;
-hg_add_codes ADD_CODES;
-hg_decode DECODE;
+#define LINE(at) ((const wide8 *)(const void *)(panel + (at)))
 
 /* Bytes may overflow on the way: what comes out is below 256, and right modulo 256. */
-void COUNTS(const struct hg_gathered *gathered, size_t row0, size_t rows, const uint8_t *panel, uint8_t *counts)
+void hg_count_rows(const struct hg_gathered *gathered, size_t row0, size_t rows, const uint8_t *panel, uint8_t *counts)
 {
     const wide8 *lengths = LINE(0);
     for (size_t r = 0; r < rows; r++) {
@@ -45,8 +35,6 @@ enum {
     AT_ONCE = 64,    /* columns: their sums stay in registers */
     NARROW_ROWS = 16 /* added up in f32 */
 };
-
-#ifdef __AVX512F__
 
 /* The values of 16 codes, each factor by one look into a table of 16: a permutation uses the lowest 4 bits only. */
 struct factors {
@@ -115,7 +103,7 @@ static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_co
         _mm512_storeu_pd(sum + 8 * b, s[b]);
 }
 
-void DECODE(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out)
+void hg_decode_codes(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out)
 {
     __m512 high = _mm512_loadu_ps(codes->high32), low = _mm512_loadu_ps(codes->low32);
     for (size_t j = 0; j < n; j += 16) {
@@ -125,32 +113,7 @@ void DECODE(const struct hg_codes *codes, const uint8_t *code, size_t n, float *
     }
 }
 
-#else
-
-void DECODE(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out)
-{
-    for (size_t j = 0; j < n; j++)
-        out[j] = codes->high32[code[j] >> 4] * codes->low32[code[j] & 15];
-}
-
-static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code,
-                           double *sum)
-{
-    memset(sum, 0, AT_ONCE * sizeof *sum);
-    for (size_t r = 0; r < n_rows; r++, code += HG_COUNT_COLS)
-        for (size_t j = 0; j < AT_ONCE; j++)
-            sum[j] += coef[r] * (codes->high[code[j] >> 4] * codes->low[code[j] & 15]);
-}
-
-/* Values are no faster in f32. */
-static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code, double *sum)
-{
-    sum_codes_wide(n_rows, coef, codes, code, sum);
-}
-
-#endif
-
-void ADD_CODES(size_t n_rows, const double *coef, bool narrow, const struct hg_codes *codes, const uint8_t *code,
+void hg_sum_codes(size_t n_rows, const double *coef, bool narrow, const struct hg_codes *codes, const uint8_t *code,
                size_t n, double *restrict g)
 {
     size_t at_once = narrow ? NARROW_ROWS : n_rows;

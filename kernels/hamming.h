@@ -25,19 +25,18 @@ struct hg_points;
 struct hg_hamming {
     size_t features; /* that vary; 0: points are not like that */
     double step2;    /* squared distance of a feature's two values */
-    double listed;   /* entries of a point's list, on average, */
-    size_t longest;  /* and at most, a multiple of HG_COUNTED */
+    double listed;   /* entries of a point's list, on average; */
+    size_t longest;  /* room for one, a multiple of HG_COUNTED */
     size_t points;
     uint8_t *length; /* [points] of its list, without what fills it up to a multiple of HG_COUNTED */
-    size_t *begin;   /* [points + 1] */
-    uint32_t *at;    /* point i's list, from begin[i] to begin[i + 1]: where its rarer features' lines are in a panel */
+    uint32_t *at;    /* [points * longest] the lists: where points' rarer features have their lines in a panel */
 };
 
 /* *hamming stays empty (features 0) where points are not like that, or may differ in HG_COUNTS features or more. */
 hinge_status hg_hamming_init(struct hg_hamming *hamming, const struct hg_points *points, int threads, hinge_error *err);
 void hg_hamming_free(struct hg_hamming *hamming);
 
-/* Knows, where others hold a part of the points, what the features of all are, known before. */
+/* Knows the values of features, of all points where others hold a part of them. */
 struct hg_hamming_kind {
     size_t d, features;    /* features: that vary; 0: points are not like that */
     double *common, *rare; /* [d] rare: NaN where all points have one value */
@@ -45,11 +44,14 @@ struct hg_hamming_kind {
     double step2, listed;
     size_t longest;        /* of all lists, as they are */
 };
-/* Sets features, step2 and line by common and rare; false, and features 0: steps differ. */
+/* Sets features, step2 and line by common, rare and longest; false, and features 0: steps differ, or points may differ
+ * in HG_COUNTS features or more. */
 bool hg_hamming_kind_set(struct hg_hamming_kind *kind);
-/* Lists of the first `own` points; those of the rest are empty until they are put. x [d]: work space. */
+/* Makes the lists of the first `own` points; those of the rest are empty until they are put. On failure nothing is left
+ * to be freed. */
 hinge_status hg_hamming_make(struct hg_hamming *hamming, const struct hg_hamming_kind *kind,
-                             const struct hg_points *points, size_t own, double *x, hinge_error *err);
+                             const struct hg_points *points, size_t own, int threads, hinge_error *err);
+/* Makes point i's list. x [d]: work space. */
 void hg_hamming_put(struct hg_hamming *hamming, const struct hg_hamming_kind *kind, const struct hg_points *points,
                     size_t i, double *x);
 size_t hg_hamming_bytes(const struct hg_hamming *hamming);
@@ -82,16 +84,21 @@ size_t hg_gathered_lay_out(struct hg_gathered *gathered, const struct hg_hamming
 /* Sets entry r to point i. */
 void hg_gathered_set(struct hg_gathered *gathered, size_t r, const struct hg_hamming *hamming, uint32_t i);
 
+/* The loops on counts, which the table of maps has with AVX-512 alone (counts.c). */
+
 /* Fills counts (maps->counts): counts[r * HG_COUNT_COLS + c] = features in which entry row0 + r and column c of the
  * panel differ, r < rows; counts are 64-byte aligned. */
 typedef void hg_hamming_rows(const struct hg_gathered *gathered, size_t row0, size_t rows, const uint8_t *panel,
                              uint8_t *counts);
 /* Adds values to a sum (maps->add_codes): g[c] += sum over r of coef[r] times the value of code[r * HG_COUNT_COLS + c],
- * c < n; all of the HG_COUNT_COLS of a row may be read. In f64, or `narrow` with AVX-512 by values in f32 and sums of
- * them over 16 rows each, which are made twice as fast. */
+ * c < n; all of the HG_COUNT_COLS of a row may be read. In f64, or `narrow` by values in f32 and sums of them over 16
+ * rows each, which are made twice as fast. */
 typedef void hg_add_codes(size_t n_rows, const double *coef, bool narrow, const struct hg_codes *codes,
                           const uint8_t *code, size_t n, double *g);
 /* Writes values out (maps->decode): out[c] = the value of code[c] in f32, c < n. */
 typedef void hg_decode(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out);
+hg_hamming_rows hg_count_rows;
+hg_add_codes hg_sum_codes;
+hg_decode hg_decode_codes;
 
 #endif

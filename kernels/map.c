@@ -261,11 +261,6 @@ exp_side64(struct hg_exp64 c, double norm, const double *dot, const double *norm
 
 /* ---- the tables -------------------------------------------------------------------------------------------------- */
 
-/* The loops of counts.c, of the same level. */
-hg_hamming_rows GLUE(hg_counts_, HG_LEVEL);
-hg_add_codes GLUE(hg_add_codes_, HG_LEVEL);
-hg_decode GLUE(hg_decode_, HG_LEVEL);
-
 #define ROWS32(name, NAME)   map_##name##32,
 #define ROWS64(name, NAME)   map_##name##64,
 #define BLOCKS32(name, NAME) name##32,
@@ -289,9 +284,11 @@ const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .panel64 = panel64,
     .sum32 = sum32,
     .sum64 = sum64,
-    .counts = GLUE(hg_counts_, HG_LEVEL),
-    .add_codes = GLUE(hg_add_codes_, HG_LEVEL),
-    .decode = GLUE(hg_decode_, HG_LEVEL),
+#if GLUE(NUMBER_, HG_LEVEL) == 4
+    .counts = hg_count_rows,
+    .add_codes = hg_sum_codes,
+    .decode = hg_decode_codes,
+#endif
 };
 
 /* The plain compilation holds the choice as well. */

@@ -80,7 +80,7 @@ struct hg_maps {
     void (*panel64)(const struct hg_panel_job *job, const double *panel, const double *norms, size_t col, size_t n);
     void (*sum32)(const struct hg_sums *sums, size_t row, size_t n, float *values);
     void (*sum64)(const struct hg_sums *sums, size_t row, size_t n, double *values);
-    hg_hamming_rows *counts;
+    hg_hamming_rows *counts; /* NULL below HG_COUNTS_LEVEL, and so the others: */
     hg_add_codes *add_codes;
     hg_decode *decode;
 };

@@ -56,8 +56,7 @@ static void choose_rarer(const struct hm_net *net, struct hm_own *own, const uin
     net->sum(net, &sum);
     kind->longest = sum.most[0].key;
     kind->listed = (double)sum.count[0] / (double)own->pr.n;
-    if (!hg_hamming_kind_set(kind) || HG_MIN(2 * kind->longest, kind->features) >= HG_COUNTS)
-        kind->features = 0;
+    hg_hamming_kind_set(kind);
 }
 
 hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_error *err)

@@ -62,7 +62,7 @@ hinge_status hm_make_grams(const struct hm_run *r, struct hm_part *parts, hinge_
         struct hg_points points = points_of(r, part, type, others);
         size_t n = points.n;
         if (type == HINGE_F32 && own->kind.features > 0) {
-            HG_TRY(hg_hamming_make(&part->hamming, &own->kind, &points, part->n, r->slots.x, err));
+            HG_TRY(hg_hamming_make(&part->hamming, &own->kind, &points, part->n, r->threads, err));
             points.hamming = &part->hamming;
         }
         part->norms = norms ? hg_zalloc(n, hg_size_of(type)) : NULL;

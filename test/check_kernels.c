@@ -454,7 +454,7 @@ static bool bench_counts(void)
     for (uint32_t r = 0; r < HG_COUNT_ROWS; r++)
         hg_gathered_set(&gathered, r, &h, r);
     hg_hamming_panel(&h, ids, POINTS, panel);
-    for (int level = 1; level <= hg_cpu_level(0); level++)
+    for (int level = HG_COUNTS_LEVEL; level <= hg_cpu_level(0); level++)
         for (int which = 0; which < 4; which++) {
             const struct hg_maps *maps = hg_maps(level);
             double time[SAMPLES];
