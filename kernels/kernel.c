@@ -174,8 +174,7 @@ double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, d
 
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z)
 {
-    struct hg_map_args args = { kernel->gamma, kernel->coef0, kernel->degree };
     double value;
-    hg_maps(1)->f64[hg_kernel_row(kernel->type)->map](&args, 1, &dot, &value, norm_x, &norm_z);
+    hg_maps(1)->map64(hg_kernel_row(kernel->type)->map, kernel, 1, &dot, &value, norm_x, &norm_z);
     return value;
 }

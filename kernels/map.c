@@ -57,14 +57,24 @@
 #define FMA64(a, b, c) ((a) * (b) + (c))
 #endif
 
-#define GLUE_(a, b) a##b
-#define GLUE(a, b)  GLUE_(a, b)
-#define TEXT_(a)    #a
-#define TEXT(a)     TEXT_(a)
+#define GLUE_(a, b)           a##b
+#define GLUE(a, b)            GLUE_(a, b)
+#define TEXT_(a)              #a
+#define TEXT(a)               TEXT_(a)
+#define BLOCKS_OF(name, NAME) OF(name), /* of HG_MAPS */
 
 enum { BLOCK = HG_MAP_BLOCK };
 
 /* ---- exp(c d) ---------------------------------------------------------------------------------------------------- */
+
+struct scale32 {
+    float hi, lo;       /* exp(c d) = 2^(hi d + lo d) */
+    float floor, limit; /* where exp(c d) rounds to 1; where it is 0 or infinite */
+};
+
+struct scale64 {
+    double hi, lo, floor, limit;
+};
 
 static float real32(double x)
 {
@@ -76,13 +86,13 @@ static double real64(double x)
     return x;
 }
 
-static struct hg_exp32 exp_scale32(double c)
+static struct scale32 exp_scale32(double c)
 {
     double b = c * LOG2E;
     b = b > 1e37 ? 1e37 : b < -1e37 ? -1e37 : b;
     float hi = (float)b;
     double size = fabs(b) < 1e-36 ? 1e-36 : fabs(b);
-    return (struct hg_exp32){ hi, (float)(b - hi), (float)(0x1p-30 / size), (float)((b > 0 ? 129 : 126) / size) };
+    return (struct scale32){ hi, (float)(b - hi), (float)(0x1p-30 / size), (float)((b > 0 ? 129 : 126) / size) };
 }
 
 static const float q32[] = { 0x1.41fb28p-12F, 0x1.5f3e54p-9F, 0x1.3b2d4ep-6F, 0x1.c6aee8p-4F,
@@ -92,7 +102,7 @@ enum { TERMS32 = sizeof q32 / sizeof *q32 };
 /* Returns exp(c d) = 2^n 2^f: SHIFT32 rounds hi d to the integer n, which then stands in the low bits of the sum; f
  * is what is left, with the low part of c log2(e), and p the polynomial of 2^f; n is put into the exponent of the
  * result. */
-static inline float exp32(struct hg_exp32 c, float d)
+static inline float exp32(struct scale32 c, float d)
 {
     d = d > c.limit ? c.limit : d;
     float shifted = d * c.hi + SHIFT32;
@@ -109,7 +119,7 @@ static inline float exp32(struct hg_exp32 c, float d)
     return p * power;
 }
 
-static struct hg_exp64 exp_scale64(double c)
+static struct scale64 exp_scale64(double c)
 {
     double hi = c * LOG2E;
     double lo = fma(c, LOG2E, -hi) + c * LOG2E_LO;
@@ -118,11 +128,11 @@ static struct hg_exp64 exp_scale64(double c)
         lo = 0;
     }
     double size = fabs(hi) < 1e-300 ? 1e-300 : fabs(hi);
-    return (struct hg_exp64){ hi, lo, 0x1p-60 / size, (hi > 0 ? 1025 : 1022) / size };
+    return (struct scale64){ hi, lo, 0x1p-60 / size, (hi > 0 ? 1025 : 1022) / size };
 }
 
 /* Does the same in f64, by a polynomial whose terms are taken in pairs, so that they need not wait for each other. */
-static inline double exp64(struct hg_exp64 c, double d)
+static inline double exp64(struct scale64 c, double d)
 {
     d = d > c.limit ? c.limit : d;
     double shifted = d * c.hi + SHIFT64;
@@ -189,7 +199,7 @@ enum { SIDE = 4 };
 
 /* Makes value [count], at most SIDE, a constant: exp(c d), d = max(floor, norm + norms - 2 dot), side by side */
 static inline __attribute__((always_inline)) void
-exp_side32(struct hg_exp32 c, float norm, const float *dot, const float *norms, int count, __m512 *value)
+exp_side32(struct scale32 c, float norm, const float *dot, const float *norms, int count, __m512 *value)
 {
     const __m512 hi = _mm512_set1_ps(c.hi), lo = _mm512_set1_ps(c.lo), shift = _mm512_set1_ps(SHIFT32);
     const __m512 floor = _mm512_set1_ps(c.floor), limit = _mm512_set1_ps(c.limit);
@@ -212,7 +222,7 @@ exp_side32(struct hg_exp32 c, float norm, const float *dot, const float *norms, 
 
 /* Do the same in f64, 2^(k/16) by a table. */
 static inline __attribute__((always_inline)) void
-exp_side64(struct hg_exp64 c, double norm, const double *dot, const double *norms, int count, __m512d *value)
+exp_side64(struct scale64 c, double norm, const double *dot, const double *norms, int count, __m512d *value)
 {
     static const double q[] = { 0x1.430cbb59a53f4p-13, 0x1.5d89c0bb7649ep-10, 0x1.3b2ab6f894503p-7,
                                 0x1.c6b08d6e85546p-5,  0x1.ebfbdff82c5b1p-3,  0x1.62e42fefa39fdp-1 };
@@ -261,11 +271,6 @@ exp_side64(struct hg_exp64 c, double norm, const double *dot, const double *norm
 
 /* ---- the tables -------------------------------------------------------------------------------------------------- */
 
-#define ROWS32(name, NAME)   map_##name##32,
-#define ROWS64(name, NAME)   map_##name##64,
-#define BLOCKS32(name, NAME) name##32,
-#define BLOCKS64(name, NAME) name##64,
-
 #define NUMBER_plain 1
 #define NUMBER_v2    2
 #define NUMBER_v3    3
@@ -274,12 +279,8 @@ exp_side64(struct hg_exp64 c, double norm, const double *dot, const double *norm
 const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .level = TEXT(HG_LEVEL),
     .number = GLUE(NUMBER_, HG_LEVEL),
-    .f32 = { HG_MAPS(ROWS32) },
-    .f64 = { HG_MAPS(ROWS64) },
-    .prepare32 = prepare32,
-    .prepare64 = prepare64,
-    .blocks32 = { HG_MAPS(BLOCKS32) },
-    .blocks64 = { HG_MAPS(BLOCKS64) },
+    .map32 = map32,
+    .map64 = map64,
     .panel32 = panel32,
     .panel64 = panel64,
     .sum32 = sum32,

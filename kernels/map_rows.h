@@ -4,16 +4,26 @@
  */
 #define OF(name) GLUE(name, BITS)
 
+/* What of a row's maps depends on the kernel alone, and the row's norm. */
+struct OF(row) {
+    struct OF(scale) exp;
+    REAL gamma, coef0, norm;
+    int degree;
+};
+
+/* Maps blocks, `count` of them; norms [count * BLOCK], RBF only. */
+typedef void OF(blocks_fn)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms);
+
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-static void OF(linear)(const struct OF(hg_row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(linear)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     (void)row, (void)norms;
     if (out != dot && count > 0)
         memcpy(out, dot, count * BLOCK * sizeof *out);
 }
 
-static void OF(polynomial)(const struct OF(hg_row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(polynomial)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     (void)norms;
     unsigned degree = (unsigned)row->degree, top = 1;
@@ -42,7 +52,7 @@ static void OF(polynomial)(const struct OF(hg_row) *row, size_t count, const REA
 
 /* Makes out [BLOCK] = exp(c d), d = max(floor, norm + norms - 2 dot) */
 static inline __attribute__((always_inline)) void
-OF(exp_block)(struct OF(hg_exp) c, REAL norm, const REAL *dot, REAL *out, const REAL *norms)
+OF(exp_block)(struct OF(scale) c, REAL norm, const REAL *dot, REAL *out, const REAL *norms)
 {
 #if VECTOR == 64
     enum { COUNT = BLOCK * sizeof(REAL) / VECTOR };
@@ -59,18 +69,18 @@ OF(exp_block)(struct OF(hg_exp) c, REAL norm, const REAL *dot, REAL *out, const 
 #endif
 }
 
-static void OF(rbf)(const struct OF(hg_row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(rbf)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
-    struct OF(hg_exp) c = row->exp;
+    struct OF(scale) c = row->exp;
     REAL norm = row->norm;
     for (size_t b = 0; b < count; b++, dot += BLOCK, out += BLOCK, norms += BLOCK)
         OF(exp_block)(c, norm, dot, out, norms);
 }
 
-static void OF(sigmoid)(const struct OF(hg_row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(sigmoid)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     (void)norms;
-    struct OF(hg_exp) c = row->exp;
+    struct OF(scale) c = row->exp;
     REAL gamma = row->gamma, coef0 = row->coef0;
     const REAL third = (REAL)(1.0 / 3), fifth = (REAL)(2.0 / 15), seventh = (REAL)(17.0 / 315);
     const REAL ninth = (REAL)(62.0 / 2835);
@@ -86,39 +96,32 @@ static void OF(sigmoid)(const struct OF(hg_row) *row, size_t count, const REAL *
 
 /* ---- whole rows -------------------------------------------------------------------------------------------------- */
 
-static struct OF(hg_row) OF(prepare)(enum hg_map_kind kind, const struct hg_map_args *args)
+static struct OF(row) OF(prepare)(enum hg_map_kind kind, const hinge_kernel *kernel)
 {
     if (kind == HG_MAP_RBF)
-        return (struct OF(hg_row)){ .exp = OF(exp_scale)(-args->gamma) };
-    return (struct OF(hg_row)){ .exp = OF(exp_scale)(-2),
-                                .gamma = OF(real)(args->gamma),
-                                .coef0 = OF(real)(args->coef0),
-                                .degree = args->degree };
+        return (struct OF(row)){ .exp = OF(exp_scale)(-kernel->gamma) };
+    return (struct OF(row)){ .exp = OF(exp_scale)(-2),
+                                .gamma = OF(real)(kernel->gamma),
+                                .coef0 = OF(real)(kernel->coef0),
+                                .degree = kernel->degree };
 }
 
-static inline void OF(run)(OF(hg_blocks) *blocks, const struct OF(hg_row) *row, size_t n, const REAL *dot, REAL *out,
-                           const REAL *norms)
+static OF(blocks_fn) *const OF(blocks)[] = { HG_MAPS(BLOCKS_OF) };
+
+static void OF(map)(enum hg_map_kind kind, const hinge_kernel *kernel, size_t n, const REAL *dot, REAL *out, REAL norm,
+                    const REAL *norms)
 {
+    OF(blocks_fn) *const blocks = OF(blocks)[kind];
+    struct OF(row) row = OF(prepare)(kind, kernel);
     size_t done = n / BLOCK * BLOCK, rest = n - done;
-    blocks(row, n / BLOCK, dot, out, norms);
+    row.norm = norm;
+    blocks(&row, n / BLOCK, dot, out, norms);
     if (rest > 0) {
         REAL s[BLOCK] = { 0 }, z[BLOCK] = { 0 };
         memcpy(s, dot + done, rest * sizeof *s);
         if (norms != NULL)
             memcpy(z, norms + done, rest * sizeof *z);
-        blocks(row, 1, s, s, z);
+        blocks(&row, 1, s, s, z);
         memcpy(out + done, s, rest * sizeof *s);
     }
 }
-
-#define MAP(name, NAME)                                                                                       \
-    static void OF(map_##name)(const struct hg_map_args *args, size_t n, const REAL *dot, REAL *out,          \
-                               REAL norm, const REAL *norms)                                                  \
-    {                                                                                                         \
-        struct OF(hg_row) row = OF(prepare)(HG_MAP_##NAME, args);                                             \
-        row.norm = norm;                                                                                      \
-        OF(run)(OF(name), &row, n, dot, out, norms);                                                          \
-    }
-HG_MAPS(MAP)
-
-#undef MAP

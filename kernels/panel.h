@@ -56,9 +56,8 @@ struct hg_sums {
 /* Tells maps->panel32 and panel64 what to fill: out[r][col .. col + n) with the kernel values of row r and a panel's n
  * columns. */
 struct hg_panel_job {
-    const struct hg_maps *maps;
     enum hg_map_kind kind;
-    struct hg_map_args args;
+    const hinge_kernel *kernel;
     const struct hg_lists *lists;
     size_t row0, rows;  /* of the lists */
     const void *norm;   /* [rows] or NULL */

@@ -170,7 +170,7 @@ static inline void OF(sum_row)(const struct hg_sums *s, size_t row, size_t col, 
 /* Sums RBF values of a row, by their dot products [WIDTH], without writing the values down. Buys: prediction of ijcnn1
  * 17 %, of susy30k 8 %. */
 static inline __attribute__((always_inline)) void
-OF(sum_rbf)(const struct hg_sums *s, size_t row, const struct OF(hg_row) *of, const REAL *dot, const REAL *norms,
+OF(sum_rbf)(const struct hg_sums *s, size_t row, const struct OF(row) *of, const REAL *dot, const REAL *norms,
             const REAL *coef, size_t ld)
 {
     enum { COUNT = HG_PANEL_BYTES / VECTOR };
@@ -217,7 +217,7 @@ OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) *side, cons
     enum { WIDTH = OF(WIDTH) };
     const struct hg_panel_job j = *job;
     const struct OF(panel_side) p = *side;
-    struct OF(hg_row) row = OF(prepare)(j.kind, &j.args);
+    struct OF(row) row = OF(prepare)(j.kind, j.kernel);
     _Alignas(64) REAL values[OF(MOST) * WIDTH];
     size_t last = j.lists->stretches - 1, some;
     for (size_t r = 0; r < j.rows; r += some) {
@@ -236,7 +236,7 @@ OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) *side, cons
             if (rbf)
                 OF(rbf)(&row, WIDTH / HG_MAP_BLOCK, value, to != NULL ? to : value, p.norms);
             else
-                j.maps->OF(blocks)[j.kind](&row, WIDTH / HG_MAP_BLOCK, value, value, p.norms);
+                OF(blocks)[j.kind](&row, WIDTH / HG_MAP_BLOCK, value, value, p.norms);
             if (to == NULL)
                 OF(sum_row)(j.into, j.row0 + r + i, p.col, value, p.coef, p.ld);
             else if (!rbf)

@@ -51,7 +51,7 @@ static double between(uint64_t *state, double low, double high)
 
 /* Guard bytes 0xA5 everywhere, then runs the slot on numbers of its own type; out and the guards are checked.
  */
-static void run(const struct slot *s, const struct hg_map_args *args, size_t n, const double *dot, double *out,
+static void run(const struct slot *s, const hinge_kernel *args, size_t n, const double *dot, double *out,
                 double norm, const double *norms, size_t shift, bool in_place)
 {
     static _Alignas(64) unsigned char in[ROOM * 8], to[ROOM * 8], nn[ROOM * 8];
@@ -66,9 +66,9 @@ static void run(const struct slot *s, const struct hg_map_args *args, size_t n, 
     }
     void *z = norms ? nn + start + 3 * size : NULL;
     if (s->f32)
-        s->maps->f32[s->kind](args, n, (float *)(void *)input, (float *)(void *)(to + start), (float)norm, z);
+        s->maps->map32(s->kind, args, n, (float *)(void *)input, (float *)(void *)(to + start), (float)norm, z);
     else
-        s->maps->f64[s->kind](args, n, (double *)(void *)input, (double *)(void *)(to + start), norm, z);
+        s->maps->map64(s->kind, args, n, (double *)(void *)input, (double *)(void *)(to + start), norm, z);
     for (size_t i = 0; i < sizeof to; i++)
         if (i < start || i >= start + n * size)
             assert_int_equal(to[i], 0xA5);
@@ -98,7 +98,7 @@ static long double ulps(const struct slot *s, double got, long double want)
 }
 
 /* The value, and in *allowed the error a map may make. */
-static long double reference(const struct slot *s, const struct hg_map_args *a, double dot, double norm,
+static long double reference(const struct slot *s, const hinge_kernel *a, double dot, double norm,
                              double nj, long double *allowed)
 {
     long double eps = s->eps, g = a->gamma, product = g * dot, u = product + a->coef0;
@@ -130,7 +130,7 @@ static long double reference(const struct slot *s, const struct hg_map_args *a, 
 }
 
 /* The error as a fraction of the allowed one; 0 where NaN or infinity is as it should be, else infinity. */
-static long double compare(const struct slot *s, const struct hg_map_args *a, double got, double dot,
+static long double compare(const struct slot *s, const hinge_kernel *a, double got, double dot,
                            double norm, double nj)
 {
     long double allowed, want = reference(s, a, dot, norm, nj, &allowed);
@@ -145,7 +145,7 @@ static long double compare(const struct slot *s, const struct hg_map_args *a, do
     return error > 0 ? error / allowed : error == 0 ? 0 : INFINITY;
 }
 
-static void expect(const struct slot *s, const struct hg_map_args *a, size_t n, const double *dot,
+static void expect(const struct slot *s, const hinge_kernel *a, size_t n, const double *dot,
                    const double *out, double norm, const double *norms, long double *worst)
 {
     for (size_t j = 0; j < n; j++) {
@@ -177,7 +177,7 @@ static void check_random(const struct slot *s, uint64_t *state, long double *wor
     static const int degrees[] = { 0, 1, 2, 3, 7, 20 };
     for (int round = 0; round < ROUNDS; round++) {
         size_t n = round < 70 ? (size_t)round : hg_random_below(state, MAX_N + 1);
-        struct hg_map_args a = { .gamma = pow(10, between(state, -4, 2)),
+        hinge_kernel a = { .gamma = pow(10, between(state, -4, 2)),
                                  .coef0 = round % 5 == 0 ? 0 : between(state, -1, 1),
                                  .degree = degrees[hg_random_below(state, 6)] };
         if (round % 17 == 0)
@@ -205,7 +205,7 @@ static long double check_exponential(const struct slot *s, uint64_t *state, long
     long double most = 0;
     memset(norms_, 0, sizeof norms_);
     for (int round = 0; round < ROUNDS; round++) {
-        struct hg_map_args a = { .gamma = pow(10, between(state, -6, 6)) };
+        hinge_kernel a = { .gamma = pow(10, between(state, -6, 6)) };
         double reach = (round % 2 ? 1 : s->f32 ? 86.9 : 708) / a.gamma;
         for (size_t j = 0; j < MAX_N; j++)
             dot_[j] = to_type(s, -0.5 * between(state, 0, reach));
@@ -226,7 +226,7 @@ static void check_special(const struct slot *s, long double *worst)
     static const int degrees[] = { 0, 1, 2, 3, 7, 20 };
     enum { COUNT = sizeof dots / sizeof *dots };
     for (size_t k = 0; k < 7 * 4 * 6; k++) {
-        struct hg_map_args a = { .gamma = gammas[k % 7],
+        hinge_kernel a = { .gamma = gammas[k % 7],
                                  .coef0 = shifts[k / 7 % 4],
                                  .degree = degrees[k / 28] };
         for (size_t j = 0; j < COUNT; j++) {
@@ -239,7 +239,7 @@ static void check_special(const struct slot *s, long double *worst)
         for (size_t j = 0; s->kind == HG_MAP_RBF && j < COUNT; j++)
             assert_true(isnan(out_[j]));
     }
-    struct hg_map_args a = { .gamma = 3 };
+    hinge_kernel a = { .gamma = 3 };
     for (size_t j = 0; j < MAX_N; j++) { /* identical points whose dot product was rounded up */
         norms_[j] = 7;
         dot_[j] = 7 * (1 + (double)(j % 5) * s->eps);
@@ -481,13 +481,13 @@ static void bench_maps(void)
 {
     static _Alignas(64) float d32[BENCH_N], o32[BENCH_N], n32[BENCH_N];
     static _Alignas(64) double d64[BENCH_N], o64[BENCH_N], n64[BENCH_N];
-    struct hg_map_args a = { .gamma = 0.5, .coef0 = 0.1, .degree = 3 };
+    hinge_kernel a = { .gamma = 0.5, .coef0 = 0.1, .degree = 3 };
     uint64_t seed = 1;
     for (size_t j = 0; j < BENCH_N; j++) {
         d32[j] = (float)(d64[j] = between(&seed, -1, 1));
         n32[j] = (float)(n64[j] = 2);
     }
-    for (int level = 1; level <= hg_cpu_level(0); level++)
+    for (int level = HG_COUNTS_LEVEL; level <= hg_cpu_level(0); level++)
         for (int slot = 0; slot < 2 * HG_MAP_KINDS; slot++) {
             const struct hg_maps *maps = hg_maps(level);
             int kind = slot % HG_MAP_KINDS;
@@ -496,9 +496,9 @@ static void bench_maps(void)
                 double start = hg_now();
                 for (int r = 0; r < REPEATS; r++)
                     if (slot < HG_MAP_KINDS)
-                        maps->f32[kind](&a, BENCH_N, d32, o32, 2, n32);
+                        maps->map32(kind, &a, BENCH_N, d32, o32, 2, n32);
                     else
-                        maps->f64[kind](&a, BENCH_N, d64, o64, 2, n64);
+                        maps->map64(kind, &a, BENCH_N, d64, o64, 2, n64);
                 time[i] = (hg_now() - start) / REPEATS / BENCH_N * 1e9;
             }
             printf("%-5s %-10s f%d: %.3f ns\n", maps->level, kind_names[kind], slot < HG_MAP_KINDS ? 32 : 64,

@@ -396,18 +396,6 @@ TEST(test_below)
     }
 }
 
-/* ---- the tables ------------------------------------------------------------------------------------------ */
-
-TEST(test_names)
-{
-    static const char *const names[] = { "plain", "v2", "v3", "v4" };
-    int level = 0;
-    while (level < 4 && hg_loops(level + 1) != loops)
-        level++;
-    assert_true(level < 4);
-    assert_string_equal(loops->level, names[level]);
-}
-
 int main(void)
 {
     static const char *const levels[] = { "plain", "v2", "v3", "v4" };

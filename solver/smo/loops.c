@@ -280,11 +280,9 @@ static size_t below(size_t n, const double *g, const double *off, double sign, d
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b)  JOIN_(a, b)
-#define QUOTE_(a)   #a
-#define QUOTE(a)    QUOTE_(a)
 
 extern const struct hg_loops JOIN(hg_loops_, HG_LEVEL);
 const struct hg_loops JOIN(hg_loops_, HG_LEVEL) = {
-    QUOTE(HG_LEVEL), { add_rows_f32, add_rows_f64 }, scan,        step_f32,    step_f64, second_f32,
-    second_f64,      below,                          scan_narrow, step_narrow, second_narrow,
+    { add_rows_f32, add_rows_f64 }, scan, step_f32, step_f64, second_f32, second_f64, below, scan_narrow, step_narrow,
+    second_narrow
 };

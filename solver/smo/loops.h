@@ -25,7 +25,6 @@ struct hg_unit {
 };
 
 struct hg_loops {
-    const char *level;
     struct hg_adders add;
     struct hg_extremes (*scan)(size_t n, const double *g, const double *up, const double *down);
     /* An inner step: g += di * ki + dj * kj, then the extremes as scan finds them. */
