@@ -172,50 +172,23 @@ void hg_select_block(struct hg_run *r)
     place_fresh(r);
 }
 
-/* K[slot of columns c0 ..][slots of rows f0 ..] = tile', f32. Slots that are neighbours are written as whole lines. */
-static void mirror_block(const struct hg_w *w, const struct hg_tile *tile, size_t f0, size_t c0)
-{
-    const struct hg_inner *in = &w->inner;
-    const uint32_t *fresh = w->fresh + tile->row0 + f0;
-    size_t rows = HG_MIN((size_t)LINE, tile->n_rows - f0), cols = HG_MIN((size_t)LINE, tile->n_cols - c0);
-    bool whole = rows == LINE;
-    float line[LINE][LINE];
-    for (size_t f = 0; f < rows; f++)
-        whole = whole && fresh[f] == fresh[0] + f;
-    for (size_t f = 0; f < rows; f++) {
-        const float *row = (const float *)w->row[tile->row0 + f0 + f] + tile->col0 + c0;
-        for (size_t c = 0; c < cols; c++)
-            line[c][f] = row[c];
-    }
-    for (size_t c = 0; c < cols; c++) {
-        float *to = (float *)in->k + (tile->col0 + c0 + c) * in->ld;
-        if (w->age[tile->col0 + c0 + c] == w->round) /* fresh itself */
-            continue;
-        if (whole)
-            memcpy(to + fresh[0], line[c], sizeof line[c]);
-        else
-            for (size_t f = 0; f < rows; f++)
-                to[fresh[f]] = line[c][f];
-    }
-}
-
-/* K_WW's rows of points that stay, at the columns of fresh slots, by symmetry from a tile of the fresh rows. */
+/* K_WW's rows of points that stay, at the columns of fresh slots, by symmetry from a tile of the fresh rows: a line's
+ * worth of these at a time, as neighbours mostly have slots side by side. */
 static void mirror_tile(void *arg, const struct hg_tile *tile)
 {
     const struct hg_w *w = arg;
     const struct hg_inner *in = &w->inner;
-    if (w->n_fresh == w->n)
-        ; /* every row is there already */
-    else if (in->type == HINGE_F32) {
-        for (size_t f = 0; f < tile->n_rows; f += LINE)
-            for (size_t c = 0; c < tile->n_cols; c += LINE)
-                mirror_block(w, tile, f, c);
-    } else
-        for (size_t c = 0; c < tile->n_cols; c++)
-            for (size_t f = 0; f < tile->n_rows; f++)
-                if (w->age[tile->col0 + c] != w->round)
-                    ((double *)in->k)[(tile->col0 + c) * in->ld + w->fresh[tile->row0 + f]] =
-                        ((const double *)w->row[tile->row0 + f])[tile->col0 + c];
+    for (size_t first = 0; first < tile->n_rows && w->n_fresh < w->n; first += LINE) {
+        const uint32_t *fresh = w->fresh + tile->row0 + first;
+        void *const *row = w->row + tile->row0 + first;
+        size_t rows = HG_MIN((size_t)LINE, tile->n_rows - first);
+        for (size_t c = tile->col0; c < tile->col0 + tile->n_cols; c++)
+            for (size_t f = 0; f < rows && w->age[c] != w->round; f++) /* fresh rows are there already */
+                if (in->type == HINGE_F32)
+                    ((float *)in->k)[c * in->ld + fresh[f]] = ((const float *)row[f])[c];
+                else
+                    ((double *)in->k)[c * in->ld + fresh[f]] = ((const double *)row[f])[c];
+    }
 }
 
 hinge_status hg_fill_fresh(struct hg_w *w, struct hg_rows *rows, const uint32_t *left, size_t n_left,
