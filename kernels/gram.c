@@ -373,11 +373,14 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
 }
 
 /* Makes K(x_i, x_i): 1 of RBF, by norms where the kernel is one of dot products, an entry of the matrix given, or a
- * call of the user's function. */
-static hinge_status diagonal(const struct hg_rows *super, double *out)
+ * call of the user's function. size: |K(x_i, x_i)|, but where that does not show which dot products in f32 lose most,
+ * those of the longest vectors, the squared norms. */
+static hinge_status diagonal(const struct hg_rows *super, double *out, double *size)
 {
     const struct hg_gram *g = (const struct hg_gram *)super;
     const struct hg_kernel_row *row = hg_kernel_row(g->tiler.kernel.type);
+    bool hides = (g->tiler.kernel.type == HINGE_RBF || g->tiler.kernel.type == HINGE_SIGMOID) &&
+                 super->type == HINGE_F32 && g->tiler.maker->tabulate == NULL;
     double *x = hg_alloc(HG_MAX(g->tiler.d, (size_t)1), sizeof *x);
     hinge_status status = x != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < super->n && status == HINGE_OK; i++) {
@@ -396,6 +399,10 @@ static hinge_status diagonal(const struct hg_rows *super, double *out)
             if (g->tiler.kernel.user(g->tiler.kernel.cookie, &view, &view, &out[i], 1) != 0)
                 status = HINGE_ECALLBACK;
         }
+        if (size != NULL && hides)
+            size[i] = g->norms != NULL ? ((const float *)g->norms)[p] : hg_points_norm(&g->points, p, HINGE_F32);
+        else if (size != NULL)
+            size[i] = fabs(out[i]);
     }
     hg_free(x);
     return status;
@@ -408,28 +415,6 @@ static double close_for(const struct hg_gram *g, const uint32_t *subset, size_t 
     for (size_t i = 0; g->tiler.type == HINGE_F64 && g->norms != NULL && i < n; i++)
         largest = HG_MAX(largest, ((const double *)g->norms)[subset != NULL ? subset[i] : i]);
     return hg_tiler_close(&g->tiler.kernel, g->tiler.type, g->tiler.d, largest);
-}
-
-/* Dot products of the longest vectors lose most in f32; where K(x, x) does not show which those are, they are named. */
-static void name_doubtful(struct hg_gram *g)
-{
-    struct hg_rows *rows = &g->super;
-    double norm[HG_DOUBTFUL] = { 0 };
-    if (g->tiler.kernel.type != HINGE_RBF && g->tiler.kernel.type != HINGE_SIGMOID)
-        return;
-    for (size_t i = 0; i < rows->n && g->tiler.maker->tabulate == NULL; i++) {
-        size_t p = point_of(g, i);
-        double own = g->norms != NULL ? ((const float *)g->norms)[p] : hg_points_norm(&g->points, p, HINGE_F32);
-        size_t k = rows->n_doubtful < HG_DOUBTFUL ? rows->n_doubtful++ : HG_DOUBTFUL - 1;
-        if (k == HG_DOUBTFUL - 1 && i >= HG_DOUBTFUL && !(own > norm[k]))
-            continue;
-        for (; k > 0 && own > norm[k - 1]; k--) {
-            norm[k] = norm[k - 1];
-            rows->doubtful[k] = rows->doubtful[k - 1];
-        }
-        norm[k] = own;
-        rows->doubtful[k] = (uint32_t)i;
-    }
 }
 
 static const struct hg_rows_ops ops = { diagonal, fetch };
@@ -479,8 +464,6 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
         return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of kernel blocks (%zu bytes)", g->work_bytes);
     }
     g->super.order = g->order;
-    if (tiler->type == HINGE_F32)
-        name_doubtful(g);
     return HINGE_OK;
 }
 

@@ -198,7 +198,7 @@ static hinge_status spread(struct hg_lowrank *l, struct seed *s, struct hg_gram 
     size_t n = l->super.n, r = s->used;
     double *k;
     uint32_t *point;
-    hinge_status status = hg_rows_diagonal(&gram->super, s->left);
+    hinge_status status = hg_rows_diagonal(&gram->super, s->left, NULL);
     if (!HG_ROOM(HG_ARRAY(point, CHUNK), HG_TABLE(k, r, CHUNK)))
         return HINGE_ENOMEM;
     for (size_t first = 0, count; first < n && status == HINGE_OK; first += count) {
@@ -251,7 +251,7 @@ static bool find_factor(struct hg_lowrank *l, const struct hg_problem *pr, const
 {
     enum { TURNS = 3 };
     size_t n = qp->n, room = s->n;
-    if (hg_rows_diagonal(&gram->super, s->left) != HINGE_OK)
+    if (hg_rows_diagonal(&gram->super, s->left, NULL) != HINGE_OK)
         return false;
     double whole = 0, enough = share_allowed(s->left, n, qp, error);
     for (size_t i = 0; i < n; i++)

@@ -68,10 +68,13 @@ static inline hinge_status fake_fetch(struct hg_rows *super, const struct hg_fet
     return HINGE_OK;
 }
 
-static inline hinge_status fake_diagonal(const struct hg_rows *super, double *diagonal)
+static inline hinge_status fake_diagonal(const struct hg_rows *super, double *diagonal, double *size)
 {
-    for (size_t i = 0; i < super->n; i++)
+    for (size_t i = 0; i < super->n; i++) {
         diagonal[i] = ((const struct fake *)super)->k[i * super->n + i];
+        if (size != NULL)
+            size[i] = fabs(diagonal[i]);
+    }
     return HINGE_OK;
 }
 

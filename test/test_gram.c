@@ -543,7 +543,7 @@ TEST(test_user_failure)
             o->calls_left = calls;
             assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_ECALLBACK);
             o->calls_left = calls;
-            assert_int_equal(o->gram.super.ops->diagonal(&o->gram.super, diagonal), HINGE_ECALLBACK);
+            assert_int_equal(o->gram.super.ops->diagonal(&o->gram.super, diagonal, NULL), HINGE_ECALLBACK);
             o->calls_left = 5; /* tiles of 320 columns */
             assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_OK);
             source_free(o);
@@ -567,7 +567,7 @@ TEST(test_diagonal)
                                bits & 4,
                                0 };
             struct source *o = source_new(&s, 1, bits);
-            assert_int_equal(o->gram.super.ops->diagonal(&o->gram.super, diagonal), HINGE_OK);
+            assert_int_equal(o->gram.super.ops->diagonal(&o->gram.super, diagonal, NULL), HINGE_OK);
             for (size_t i = 0; i < 300; i++) {
                 long double tolerance, want = plain_value(o, i, i, &tolerance);
                 if (kernel == HINGE_PRECOMPUTED) /* always in double: f32 rows may round it */

@@ -18,9 +18,9 @@ void hg_add_stretch(const struct hg_adders *add, hinge_dtype type, size_t n_rows
     }
 }
 
-hinge_status hg_rows_diagonal(const struct hg_rows *rows, double *diagonal)
+hinge_status hg_rows_diagonal(const struct hg_rows *rows, double *diagonal, double *size)
 {
-    return rows->ops->diagonal(rows, diagonal);
+    return rows->ops->diagonal(rows, diagonal, size);
 }
 
 static void fill_tile(void *arg, const struct hg_tile *tile)

@@ -8,8 +8,6 @@
 
 #include "lib/base/base.h"
 
-enum { HG_DOUBTFUL = 16 };
-
 /* A finished tile: values of rows [row0, row0 + n_rows) of those asked for, at positions [col0, col0 + n_cols) of
  * the column list. row[r] points at the value of position col0; the rows' type is the source's. */
 struct hg_tile {
@@ -33,8 +31,6 @@ struct hg_rows {
     size_t n;
     hinge_dtype type;
     int threads;
-    uint32_t doubtful[HG_DOUBTFUL]; /* points whose values rounding alters most, as far as the source can tell */
-    size_t n_doubtful;
     bool adds;             /* its tiles add themselves where that is allowed, in f32 too */
     const uint32_t *order; /* [n] all points, so that those whose values matter to each other are close; or NULL */
     double cost;          /* of computing a value, in reads of one of its type from memory: a rough figure */
@@ -82,8 +78,8 @@ struct hg_how {              /* NULL is all 0 */
     double narrow;               /* rough sums of f32: may be made in it where no |coef| is larger */
 };
 
-/* Makes diagonal [n] = K(x_i, x_i). */
-hinge_status hg_rows_diagonal(const struct hg_rows *rows, double *diagonal);
+/* Makes diagonal [n] = K(x_i, x_i). size [n], or NULL: the larger, the more rounding alters the values of a point. */
+hinge_status hg_rows_diagonal(const struct hg_rows *rows, double *diagonal, double *size);
 
 /* Makes out[r][c] = K(left[r], right[c]), in the source's type; out[r], or out, NULL: not kept. */
 hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,

@@ -25,7 +25,7 @@ struct hg_fetch {
 };
 
 struct hg_rows_ops {
-    hinge_status (*diagonal)(const struct hg_rows *rows, double *diagonal); /* [n] K(x_i, x_i) */
+    hinge_status (*diagonal)(const struct hg_rows *rows, double *diagonal, double *size); /* hg_rows_diagonal's */
     hinge_status (*fetch)(struct hg_rows *rows, const struct hg_fetch *fetch);
 };
 

@@ -154,7 +154,7 @@ static hinge_status largest_square(struct plain *p, bool centred, double *square
     size_t n = p->problem.n;
     double *diagonal;
     HG_TRY(HG_MAKE(err, "the diagonal of a kernel matrix", HG_ARRAY(diagonal, n)));
-    hinge_status status = hg_rows_diagonal(&p->gram.super, diagonal);
+    hinge_status status = hg_rows_diagonal(&p->gram.super, diagonal, NULL);
     if (status != HINGE_OK)
         hg_fail(err, status, "the kernel function reported a failure");
     else if (centred)

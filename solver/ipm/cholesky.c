@@ -60,7 +60,7 @@ hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enoug
 {
     size_t n = rows->n, c = 0;
     double whole = 0, trace, *diagonal = hg_alloc(n, sizeof *diagonal), *k = hg_alloc(n, sizeof *k);
-    hinge_status status = diagonal != NULL && k != NULL ? hg_rows_diagonal(rows, diagonal) : HINGE_ENOMEM;
+    hinge_status status = diagonal != NULL && k != NULL ? hg_rows_diagonal(rows, diagonal, NULL) : HINGE_ENOMEM;
     size_t pivot = status == HINGE_OK && n > 0 ? find_pivot(diagonal, n, &whole) : 0;
     double largest = status == HINGE_OK && n > 0 ? diagonal[pivot] : 0;
     trace = status == HINGE_OK && n > 0 ? whole : 0;

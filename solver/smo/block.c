@@ -78,16 +78,13 @@ static hinge_status look_at_diagonal(struct hg_run *r)
 {
     struct hg_doubts *d = &r->doubts;
     struct hg_candidate *candidates = r->spare.candidates;
-    hinge_status status = hg_rows_diagonal(r->rows, d->diagonal);
+    double *size = r->spare.coef;
+    hinge_status status = hg_rows_diagonal(r->rows, d->diagonal, size);
     for (size_t i = 0; i < r->n; i++)
-        candidates[i] = (struct hg_candidate){ -fabs(d->diagonal[i]), i, (uint32_t)i };
-    d->count = r->rows->n_doubtful;
-    memcpy(d->point, r->rows->doubtful, sizeof d->point);
-    if (d->count == 0 && r->n > HG_DOUBTFUL) {
-        hg_worst_first(candidates, r->n, HG_DOUBTFUL);
-        for (; d->count < HG_DOUBTFUL; d->count++)
-            d->point[d->count] = candidates[d->count].at;
-    }
+        candidates[i] = (struct hg_candidate){ -size[i], i, (uint32_t)i };
+    hg_worst_first(candidates, r->n, HG_MIN(r->n, (size_t)HG_DOUBTFUL));
+    for (size_t k = 0; k < HG_DOUBTFUL && r->n > HG_DOUBTFUL; k++)
+        d->point[k] = candidates[k].at;
     return status;
 }
 

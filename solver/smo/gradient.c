@@ -136,7 +136,7 @@ static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point, si
             for (size_t c = 0; c < each && c < n; c++)
                 point[count++] = a->point[candidates[c].at];
         }
-    for (size_t k = 0; k < r->doubts.count && count < most * 3 / 4; k++)
+    for (size_t k = 0; k < HG_DOUBTFUL && count < most * 3 / 4; k++)
         if (a->position[r->doubts.point[k]] < a->m)
             point[count++] = r->doubts.point[k];
     uint64_t state = r->report->rounds; /* others than the last time: those are exact already, perhaps */

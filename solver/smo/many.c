@@ -43,7 +43,7 @@ hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_
     many->apart = rows->cost < 1 && many->n > HG_SMALL;
     hg_pool_take(&many->pool, rows);
     memset(many->supports, 0, many->n);
-    hinge_status status = hg_rows_diagonal(rows, many->diagonal);
+    hinge_status status = hg_rows_diagonal(rows, many->diagonal, NULL);
     return status == HINGE_OK ? status : hg_fail(err, status, "the kernel failed on the diagonal");
 }
 
@@ -82,10 +82,12 @@ struct hg_lane {
     hinge_status status;
 };
 
-static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal)
+static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal, double *size)
 {
     const struct view *view = (const struct view *)rows;
     hg_gather(view->many->diagonal, sizeof *diagonal, view->point, rows->n, diagonal);
+    if (size != NULL) /* which no lane goes by */
+        memset(size, 0, rows->n * sizeof *size);
     return HINGE_OK;
 }
 

@@ -21,7 +21,8 @@
 
 enum {
     HG_MEASURED = 512, /* most points whose error is measured, */
-    HG_EARLY = 64      /* and those on the way, or where a fold ends */
+    HG_EARLY = 64,     /* and those on the way, or where a fold ends; */
+    HG_DOUBTFUL = 16   /* of them, those that rounding alters most */
 };
 enum {
     HG_LOOK = 32,          /* rounds, after which the error of rows that are not exact is looked at */
@@ -81,8 +82,7 @@ struct hg_w {
  * the end it is made exact where it decides. */
 struct hg_doubts {
     double *diagonal;       /* [n] K(x_i, x_i), by point */
-    uint32_t point[HG_DOUBTFUL]; /* the source's doubtful ones, or where |diagonal| is largest: always measured */
-    size_t count;
+    uint32_t point[HG_DOUBTFUL]; /* those whose values rounding alters most: always measured; there where n is more */
     uint8_t *is_exact;      /* [n] by point: g there is that of f64 (hg_prove) */
     double unseen;          /* error that points may have which were not made exact since g was last computed anew */
     double looked_at;       /* the violation when rows were looked at last */
