@@ -349,6 +349,12 @@ def refusals():
 
 # ---- plot ----
 
+def data_block(folder, name):
+    """The lines of a data block of the script that --keep left, without blank ones."""
+    script = open(f"{folder}/plot.gp").read()
+    return [line for line in script.partition(f"\n${name} << END\n")[2].partition("END\n")[0].splitlines() if line]
+
+
 def plot(data):
     for words, code, says in ((("plot", "m", "pair"), 2, "-o"),
                               (("plot", "-o", "a.gif", "m", "pair"), 2, ".svg"),
@@ -370,13 +376,12 @@ def plot(data):
     if not shutil.which("gnuplot"):
         print("# skipped: no gnuplot to draw with")
         return
-    before = set(os.listdir(tempfile.gettempdir()))
     for model, file, features, n in (("m", "pair", "1,2", 120), ("two.model", data, "3,7", 455)):
         run("plot", "-o", "a.svg", "--features", features, "--keep", "kept", model, file)
         check("a picture", open("a.svg").read(200).count("<svg") == 1)
-        points = [line for line in open("kept/points.dat") if line[:1] not in "#\n"]
+        points = data_block("kept", "points")
         check("every example is drawn", len(points) == n, len(points))
-        rings = [line for line in open("kept/vectors.dat") if line[:1] != "#"]
+        rings = data_block("kept", "vectors")
         check("every support vector is ringed", len(rings) == report(model, file)["n_sv"] and set(rings) <= set(points))
         slack = report(model, file)["problems"][0]["slack"]
         script = open("kept/plot.gp").read()
@@ -388,15 +393,13 @@ def plot(data):
     run("train", "-q", "-s", 2, "-n", 0.2, "pair", "o")
     run("plot", "-o", "one.svg", "o", "pair")
     run("plot", "--path", "-g", 1, "--costs", "-2,2,2", "-v", 4, "--keep", "path", "-o", "path.svg", "pair")
-    steps = [tuple(map(float, line.split())) for line in open("path/path.dat") if line[0] != "#"]
+    steps = [tuple(map(float, line.split())) for line in data_block("path", "path")]
     check("steps of the path", [step[0] for step in steps] == [0.25, 1, 4])
     for C, error, n_sv in steps:
         validated = json.loads(run("train", "--json", "-c", C, "-g", 1, "-v", 4, "pair"))
         near(f"error at C = {C:g}", error, 100 - validated["accuracy"], 1e-6)
         trained = json.loads(run("train", "--json", "-c", C, "-g", 1, "pair", "m2"))
         near(f"support vectors at C = {C:g}", n_sv, trained["n_sv"], 1)
-    check("no temporary folder is left", not [n for n in set(os.listdir(tempfile.gettempdir())) - before
-                                              if n.startswith("hinge-plot")])
 
 
 def looks():
@@ -417,29 +420,26 @@ def looks():
     run("plot", "-o", "a.svg", "--features", "1,3", "w", "twelve", says="feature 3 is 5 in all examples")
     run("plot", "--path", "-s", 3, "-p", 0.2, "-g", 1, "--costs", "0,1,1", "-v", 4, "--keep", "kept", "-o", "a.svg",
         "real")
-    for line in open("kept/path.dat"):
-        if line[0] != "#":
-            C, error, _ = map(float, line.split())
-            validated = json.loads(run("train", "--json", "-s", 3, "-p", 0.2, "-c", C, "-g", 1, "-v", 4, "real"))
-            near(f"squared error at C = {C:g}", error, validated["mse"], 1e-6 * error)
+    for line in data_block("kept", "path"):
+        C, error, _ = map(float, line.split())
+        validated = json.loads(run("train", "--json", "-s", 3, "-p", 0.2, "-c", C, "-g", 1, "-v", 4, "real"))
+        near(f"squared error at C = {C:g}", error, validated["mse"], 1e-6 * error)
     run("plot", "--path", "-s", 2, "-o", "a.svg", "real", code=2, says="one_class has no C")
 
 
 def interrupted():
     """A gnuplot that waits: it has a locale of UTF-8, and an interrupt leaves nothing behind."""
     os.mkdir("bin")
-    os.mkdir("room")
     with open("bin/gnuplot", "w") as file:
         file.write('#!/bin/sh\necho "$LC_ALL" >locale.new && mv locale.new "$0.locale" && exec sleep 60\n')
     os.chmod("bin/gnuplot", 0o755)
     here = os.getcwd()
-    env = dict(environment, PATH=here + "/bin:" + os.environ["PATH"], TMPDIR=here + "/room", LC_ALL="C")
+    env = dict(environment, PATH=here + "/bin:" + os.environ["PATH"], LC_ALL="C")
     drawing = subprocess.Popen([hinge, "plot", "-o", "late.svg", "m", "pair"], env=env)
     while drawing.poll() is None and not os.path.exists("bin/gnuplot.locale"):
         time.sleep(0.01)
     drawing.send_signal(signal.SIGINT)
     check("an interrupt ends it", drawing.wait() == -signal.SIGINT, drawing.returncode)
-    check("no temporary folder is left by an interrupt", os.listdir("room") == [], os.listdir("room"))
     check("no picture is left by an interrupt", not [n for n in os.listdir(".") if n.startswith("late.svg")])
     check("gnuplot's locale", open("bin/gnuplot.locale").read() == "C.UTF-8\n")
 

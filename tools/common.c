@@ -154,7 +154,9 @@ const char *input_name(const char *path)
     return strcmp(path, "-") == 0 ? "/dev/stdin" : path;
 }
 
-int open_beside(const char *path, char **temporary)
+/* Opens a new file beside path, with the rights that a new file has, and returns its descriptor; -1: it cannot be made.
+ * *temporary becomes its name, the caller's. */
+static int open_beside(const char *path, char **temporary)
 {
     mode_t mask = umask(0);
     int fd;

@@ -195,9 +195,6 @@ int is_stdout(const char *path); /* "-" is; NULL is not */
 const char *input_name(const char *path);
 void output_open(struct output *out, const char *path);
 void output_close(struct output *out); /* only now does path exist or change */
-/* Opens a new file beside path, with the rights that a new file has, and returns its descriptor; -1: it cannot be made.
- * *temporary becomes its name, the caller's. */
-int open_beside(const char *path, char **temporary);
 /*
  * Dies if a file cannot be written at path, or if path is the other file, which the command reads or writes too: call
  * it before a long run, which is then not in vain. NULL for path: nothing is written; NULL for other: there is none.

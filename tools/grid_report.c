@@ -301,7 +301,7 @@ struct map {
 static void draw_cells(const struct grid_settings *s, const struct gnuplot *g, const hinge_selection *selection,
                        struct map *m)
 {
-    FILE *file = gnuplot_file(g, "grid.dat", "# left, right, lower, upper edge, rate, 1: the best one\n");
+    FILE *file = gnuplot_data(g, "cells", "left, right, lower, upper edge, rate, 1: the best one");
     m->low = INFINITY, m->high = -INFINITY;
     for (size_t k = 0; k < m->ny; k++)
         for (size_t i = 0; i < m->nx; i++) {
@@ -316,7 +316,7 @@ static void draw_cells(const struct grid_settings *s, const struct gnuplot *g, c
             m->low = fmin(m->low, rate);
             m->high = fmax(m->high, rate);
         }
-    gnuplot_close_file(file);
+    gnuplot_end_data(g);
 }
 
 static void draw_script(const struct grid_settings *s, const struct gnuplot *g, const hinge_selection *selection,
@@ -352,7 +352,7 @@ static void draw_script(const struct grid_settings *s, const struct gnuplot *g, 
     fprintf(g->script, "level(r) = %s\nlow = %.10g\nhigh = %.10g\n", far ? "log(r)" : "r", m->low, m->high);
     fprintf(g->script, "bright(r) = level(r) - level(low) %s 0.5 * (level(high) - level(low))\n", rises ? ">" : "<");
     fputs("x(a, b) = (a + b) / 2\nshown(r) = sprintf('%.4g', r)\n"
-          "plot 'grid.dat' using (x($1,$2)):(x($3,$4)):1:2:3:4:5 with boxxyerror lc palette, \\\n",
+          "plot $cells using (x($1,$2)):(x($3,$4)):1:2:3:4:5 with boxxyerror lc palette, \\\n",
           g->script);
     if (m->nx * m->ny <= 200)
         fputs("  '' using (x($1,$2)):(x($3,$4)):(shown($5)):(bright($5) ? 0 : 0xffffff) with labels font ',10' "

@@ -48,7 +48,7 @@ static const struct tool_option plot_options[] = {
     { 0, "features", "A,B", parse_features, FIELD(features), NULL,
       "draw features A and B, from 1, and hold the others\nat their mean (1,2)" },
     OPTION_SLACK(tolerance),
-    { 0, "keep", "FOLDER", parse_text, FIELD(keep), NULL, "keep data and gnuplot script in FOLDER" },
+    { 0, "keep", "FOLDER", parse_text, FIELD(keep), NULL, "keep the gnuplot script, which holds the data, in\nFOLDER" },
     OPTION_THREADS(params.threads),
     OPTION_NO_RESTART(no_restart),
 };
@@ -124,7 +124,7 @@ static void path_script(const struct plot_settings *settings, const struct gnupl
         "set y2label 'support vectors' textcolor rgb '#D55E00'\n"
         "set ytics nomirror out\nset y2tics out\nset yrange [0:*]\nset y2range [0:*]\n"
         "set offsets graph 0.02, graph 0.02, graph 0.05, 0\nset key outside top center horizontal Left reverse\n"
-        "plot 'path.dat' using 1:2 with linespoints lw 2 pt 7 ps 1.2*scale lc rgb '#0072B2' title 'error (left)', \\\n"
+        "plot $path using 1:2 with linespoints lw 2 pt 7 ps 1.2*scale lc rgb '#0072B2' title 'error (left)', \\\n"
         "  '' using 1:3 axes x1y2 with linespoints lw 2 dt '-' pt 9 ps 1.4*scale lc rgb '#D55E00' "
         "title 'support vectors (right)'\n",
         !task->regresses ? "error"
@@ -148,7 +148,7 @@ static void draw_path(struct plot_settings *settings)
     need_labels(settings->data_path, &data, "train on", "--labels");
     warn_of_labels(settings->data_path, &settings->data, params.task, &data);
     gnuplot_open(&g, settings->output, settings->keep);
-    file = gnuplot_file(&g, "path.dat", "# C, cross-validated error, support vectors of a model of all examples\n");
+    file = gnuplot_data(&g, "path", "C, cross-validated error, support vectors of a model of all examples");
     for (size_t k = 0; k < count; k++) {
         struct step step = { .C = exp2(settings->costs[0] + (double)k * settings->costs[2]) };
         show_line(0, "C = %g (%zu of %zu)", step.C, k + 1, count);
@@ -156,7 +156,7 @@ static void draw_path(struct plot_settings *settings)
         fprintf(file, "%.17g %.10g %zu\n", step.C, step.error, step.n_sv);
     }
     wipe_line();
-    gnuplot_close_file(file);
+    gnuplot_end_data(&g);
     path_script(settings, &g, data.x.rows);
     gnuplot_draw(&g);
     hinge_data_free(&data);

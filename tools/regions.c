@@ -140,7 +140,7 @@ static void predict_grid(struct picture *p)
  * too much, so that no seam shows. One block a region. */
 static void write_regions(struct picture *p, const struct gnuplot *g)
 {
-    FILE *file = gnuplot_file(g, "regions.dat", "# x y x_low x_high y_low y_high, a block a region\n");
+    FILE *file = gnuplot_data(g, "regions", "x y x_low x_high y_low y_high, a block a region");
     const double *half = p->half;
     for (size_t k = 0; k < p->n_regions; k++) {
         for (size_t row = 0; row < GRID; row++)
@@ -160,14 +160,14 @@ static void write_regions(struct picture *p, const struct gnuplot *g)
         if (p->drawn[k])
             fputs("\n\n", file);
     }
-    gnuplot_close_file(file);
+    gnuplot_end_data(g);
 }
 
 /* Where neighbours differ: borders of the regions, for classes of which no one decision value tells the border. 0:
  * there are none. */
 static int write_borders(const struct picture *p, const struct gnuplot *g)
 {
-    FILE *file = gnuplot_file(g, "borders.dat", "# x y of both ends of a piece of border\n");
+    FILE *file = gnuplot_data(g, "borders", "x y of both ends of a piece of border");
     const int *r = p->region;
     double half_x = p->half[0], half_y = p->half[1];
     int any = 0;
@@ -180,19 +180,19 @@ static int write_borders(const struct picture *p, const struct gnuplot *g)
             if (row + 1 < GRID && here != r[(row + 1) * GRID + column])
                 any = fprintf(file, "%.10g %.10g\n%.10g %.10g\n\n", x - half_x, y + half_y, x + half_x, y + half_y);
         }
-    gnuplot_close_file(file);
+    gnuplot_end_data(g);
     return any;
 }
 
 static void write_grid(const struct picture *p, const struct gnuplot *g)
 {
-    FILE *file = gnuplot_file(g, "decisions.dat", "# x y f\n");
+    FILE *file = gnuplot_data(g, "decisions", "x y f");
     for (size_t row = 0; row < GRID; row++) {
         for (size_t column = 0; column < GRID; column++)
             fprintf(file, "%.10g %.10g %.10g\n", place(p, 0, column), place(p, 1, row), p->f[row * GRID + column]);
         fputc('\n', file);
     }
-    gnuplot_close_file(file);
+    gnuplot_end_data(g);
 }
 
 /* Returns the kind of an example: its slack class (two classes), or whether it is wrong. */
@@ -210,7 +210,7 @@ static size_t kind_of(const struct picture *p, size_t i)
 /* Writes examples by class and kind, a block for each pair that occurs; count[region * 4 + kind]. */
 static void write_points(const struct picture *p, const struct gnuplot *g, size_t *count)
 {
-    FILE *file = gnuplot_file(g, "points.dat", "# x y, a block a label and slack class\n");
+    FILE *file = gnuplot_data(g, "points", "x y, a block a label and slack class");
     const struct subject *s = p->s;
     for (size_t k = 0; k < p->n_regions; k++)
         for (size_t kind = 0; kind < 4; kind++) {
@@ -223,17 +223,17 @@ static void write_points(const struct picture *p, const struct gnuplot *g, size_
             if (count[k * 4 + kind])
                 fputs("\n\n", file);
         }
-    gnuplot_close_file(file);
+    gnuplot_end_data(g);
 }
 
 static void write_vectors(const struct picture *p, const struct gnuplot *g)
 {
-    FILE *file = gnuplot_file(g, "vectors.dat", "# x y of the support vectors\n");
+    FILE *file = gnuplot_data(g, "vectors", "x y of the support vectors");
     const size_t *index = hinge_model_sv_index(p->s->model);
     for (size_t k = 0; k < hinge_model_n_sv(p->s->model); k++)
         fprintf(file, "%.10g %.10g\n", entry_of(&p->s->data, index[k], p->feature[0]),
                 entry_of(&p->s->data, index[k], p->feature[1]));
-    gnuplot_close_file(file);
+    gnuplot_end_data(g);
 }
 
 /* Makes contours as data blocks of the script, where f takes the value at all. */
@@ -249,7 +249,7 @@ static void script_contours(const struct picture *p, const struct gnuplot *g, in
         if (has[level + 1])
             fprintf(g->script,
                     "set contour base\nunset surface\nset cntrparam levels discrete %d\nset table $level%d\n"
-                    "splot 'decisions.dat' using 1:2:3\nunset table\nunset contour\n",
+                    "splot $decisions using 1:2:3\nunset table\nunset contour\n",
                     level, level + 1);
     }
 }
@@ -286,10 +286,10 @@ static void script_points(const struct picture *p, const struct gnuplot *g, cons
         for (size_t kind = 0; kind < 4; kind++) {
             if (!count[k * 4 + kind])
                 continue;
-            fprintf(g->script, ", \\\n  'points.dat' index %zu with points pt %d ps 1.1*scale lc rgb '#%06X' notitle",
+            fprintf(g->script, ", \\\n  $points index %zu with points pt %d ps 1.1*scale lc rgb '#%06X' notitle",
                     block, shapes[k % N_SHAPES], p->two ? slacks[kind].colour : colour_of(k));
             if (!p->two && kind)
-                fprintf(g->script, ", \\\n  'points.dat' index %zu with points pt 2 ps 1.3*scale lw 1.5 "
+                fprintf(g->script, ", \\\n  $points index %zu with points pt 2 ps 1.3*scale lw 1.5 "
                                    "lc rgb '#000000' notitle", block);
             sum[kind] += count[k * 4 + kind];
             block++;
@@ -316,7 +316,7 @@ static void script_regions(const struct picture *p, const struct gnuplot *g)
 {
     for (size_t k = 0, block = 0; k < p->n_regions; k++)
         if (p->drawn[k]) {
-            fprintf(g->script, ", \\\n  'regions.dat' index %zu using 1:2:3:4:5:6 with boxxyerror lc rgb '#%06X' ",
+            fprintf(g->script, ", \\\n  $regions index %zu using 1:2:3:4:5:6 with boxxyerror lc rgb '#%06X' ",
                     block++, tint(colour_of(k), p->two ? 0.18 : 0.3));
             script_title(p, g, "predicted", k);
         }
@@ -344,12 +344,12 @@ static void script(const struct picture *p, const struct gnuplot *g, const size_
     script_regions(p, g);
     script_lines(g, has);
     if (p->borders)
-        fputs(", \\\n  'borders.dat' with lines lw 1 lc rgb '#666666' notitle", g->script);
+        fputs(", \\\n  $borders with lines lw 1 lc rgb '#666666' notitle", g->script);
     script_points(p, g, count);
     if (s->located)
         fprintf(
             g->script,
-            ", \\\n  'vectors.dat' with points pt 6 ps 2.2*scale lw %g lc rgb '#000000' title 'support vectors (%zu)'",
+            ", \\\n  $vectors with points pt 6 ps 2.2*scale lw %g lc rgb '#000000' title 'support vectors (%zu)'",
             p->two ? 1 : 0.5, hinge_model_n_sv(s->model));
     fputc('\n', g->script);
 }
