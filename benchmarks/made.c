@@ -1,5 +1,6 @@
 /* Sets that are made up, each from a fixed seed: rows come one after the other, the training part's first. */
-#include "benchmarks/sets.h"
+#include "benchmarks/job.h"
+#include "benchmarks/made.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,30 +34,25 @@ static double next_normal(uint64_t *state)
 /* Draws a row x[d]; its label or target. */
 typedef double draw_row(const void *world, size_t d, uint64_t *state, double *x);
 
-static int draw_part(draw_row *draw, const void *world, size_t n, size_t d, uint64_t *state, struct part *part)
+struct part part_allocate(size_t n, size_t d)
 {
-    *part = (struct part){ n, d, malloc(n * d * sizeof *part->x), malloc(n * sizeof *part->y) };
-    for (size_t i = 0; part->x && part->y && i < n; i++)
-        part->y[i] = draw(world, d, state, part->x + i * d);
-    return part->x && part->y;
+    return (struct part){ n, d, job_allocate(n * d, sizeof(double)), job_allocate(n, sizeof(double)) };
 }
 
-hinge_status no_memory(hinge_error *err)
+static struct part draw_part(draw_row *draw, const void *world, size_t n, size_t d, uint64_t *state)
 {
-    *err = (hinge_error){ .status = HINGE_ENOMEM, .text = "no memory for the examples" };
-    return HINGE_ENOMEM;
+    struct part part = part_allocate(n, d);
+    for (size_t i = 0; i < n; i++)
+        part.y[i] = draw(world, d, state, part.x + i * d);
+    return part;
 }
 
-static hinge_status draw_sample(draw_row *draw, const void *world, size_t n, size_t d, size_t n_test, uint64_t *state,
-                                struct sample *sample, hinge_error *err)
+static struct sample draw_sample(draw_row *draw, const void *world, size_t n, size_t d, size_t n_test, uint64_t *state)
 {
-    struct sample made = { 0 };
-    if (draw_part(draw, world, n, d, state, &made.train) && draw_part(draw, world, n_test, d, state, &made.test)) {
-        *sample = made;
-        return HINGE_OK;
-    }
-    sample_free(&made);
-    return no_memory(err);
+    struct sample sample;
+    sample.train = draw_part(draw, world, n, d, state);
+    sample.test = draw_part(draw, world, n_test, d, state);
+    return sample;
 }
 
 /* --- generated-D -------------------------------------------------------------------------------------------------- */
@@ -94,11 +90,11 @@ static double draw_clustered(const void *world, size_t d, uint64_t *state, doubl
     return (int)(k % 2) != flipped ? 1 : -1;
 }
 
-hinge_status set_generate(size_t n, size_t d, size_t n_test, struct sample *sample, hinge_error *err)
+struct sample made_clusters(size_t n, size_t d, size_t n_test)
 {
     uint64_t state = 12345;
     struct clusters clusters = draw_clusters(d, &state);
-    return draw_sample(draw_clustered, &clusters, n, d, n_test, &state, sample, err);
+    return draw_sample(draw_clustered, &clusters, n, d, n_test, &state);
 }
 
 /* --- embeddings --------------------------------------------------------------------------------------------------- */
@@ -146,13 +142,10 @@ static double draw_embedding(const void *world, size_t d, uint64_t *state, doubl
     return f->classes == 2 ? (k % 2 ? 1 : -1) : (double)favourite(f, z);
 }
 
-static hinge_status make_embeddings(size_t d, size_t classes, size_t n, size_t n_test, struct sample *sample,
-                                    hinge_error *err)
+static struct sample make_embeddings(size_t d, size_t classes, size_t n, size_t n_test)
 {
     uint64_t state = 12345;
-    struct factors *f = calloc(1, sizeof *f);
-    if (!f)
-        return no_memory(err);
+    struct factors *f = job_allocate(1, sizeof *f);
     f->classes = classes;
     for (size_t i = 0; i < FACTORS; i++) {
         for (size_t k = 0; k < CLUSTERS; k++)
@@ -162,19 +155,19 @@ static hinge_status make_embeddings(size_t d, size_t classes, size_t n, size_t n
         for (size_t j = 0; j < d; j++)
             f->loading[i][j] = next_normal(&state) / sqrt(FACTORS);
     }
-    hinge_status status = draw_sample(draw_embedding, f, n, d, n_test, &state, sample, err);
+    struct sample sample = draw_sample(draw_embedding, f, n, d, n_test, &state);
     free(f);
-    return status;
+    return sample;
 }
 
-hinge_status set_embeddings(size_t n, size_t n_test, struct sample *sample, hinge_error *err)
+struct sample made_embeddings(size_t n, size_t n_test)
 {
-    return make_embeddings(768, 2, n, n_test, sample, err);
+    return make_embeddings(768, 2, n, n_test);
 }
 
-hinge_status set_embeddings_10(size_t n, size_t n_test, struct sample *sample, hinge_error *err)
+struct sample made_embeddings_10(size_t n, size_t n_test)
 {
-    return make_embeddings(1536, CLASSES, n, n_test, sample, err);
+    return make_embeddings(1536, CLASSES, n, n_test);
 }
 
 /* --- others ------------------------------------------------------------------------------------------------------- */
@@ -192,10 +185,10 @@ static double draw_uniform(const void *world, size_t d, uint64_t *state, double 
     return difference > 0 ? 1 : -1;
 }
 
-hinge_status set_uniform(size_t n, size_t n_test, struct sample *sample, hinge_error *err)
+struct sample made_uniform(size_t n, size_t n_test)
 {
     uint64_t state = 12345;
-    return draw_sample(draw_uniform, NULL, n, 1000, n_test, &state, sample, err);
+    return draw_sample(draw_uniform, NULL, n, 1000, n_test, &state);
 }
 
 /* As delays of flights: nine numbers, and one-hot columns of a day and of a carrier; much of the target is noise. */
@@ -211,8 +204,8 @@ static double draw_delay(const void *world, size_t d, uint64_t *state, double *x
     return 0.7 * sin(3 * x[0]) + 0.5 * x[1] * x[2] + 0.1 * (double)day * x[3] - 0.05 * (double)carrier + 0.2 * noise;
 }
 
-hinge_status set_delays(size_t n, size_t n_test, struct sample *sample, hinge_error *err)
+struct sample made_delays(size_t n, size_t n_test)
 {
     uint64_t state = 12345;
-    return draw_sample(draw_delay, NULL, n, 25, n_test, &state, sample, err);
+    return draw_sample(draw_delay, NULL, n, 25, n_test, &state);
 }
