@@ -52,7 +52,7 @@ static void set_value(const char *argument, const char *text, enum kind kind, vo
 
 struct job job_read(int argc, char **argv)
 {
-    struct job job = { .threads = 1 };
+    struct job job = { .threads = 1, .times = 1 };
     const struct {
         const char *key;
         enum kind kind;
@@ -66,6 +66,7 @@ struct job job_read(int argc, char **argv)
         { "task", COUNT, &job.task },
         { "threads", COUNT, &job.threads },
         { "teams", COUNT, &job.teams },
+        { "times", COUNT, &job.times },
         { "C", NUMBER, &job.C },
         { "gamma", NUMBER, &job.gamma },
         { "p", NUMBER, &job.p },
@@ -83,8 +84,8 @@ struct job job_read(int argc, char **argv)
             job_fail(argv[i], "no such key (benchmarks/job.h has them)");
         set_value(argv[i], equals + 1, known[k].kind, known[k].target);
     }
-    if (!job.folder || !job.out || !job.n || !job.d || !job.n_test || job.threads < 1)
-        job_fail("job", "folder, out, n, d, n_test and threads are needed");
+    if (!job.folder || !job.out || !job.n || !job.d || !job.n_test || job.threads < 1 || job.times < 1)
+        job_fail("job", "folder, out, n, d, n_test, threads and times are needed");
     return job;
 }
 

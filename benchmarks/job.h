@@ -12,6 +12,7 @@ struct job {
     size_t n, d, n_test;
     int task;            /* hinge's and LIBSVM's value */
     int threads, teams; /* teams: 1 where run_hinge is to tell what threads do alone and together */
+    int times;          /* so many trainings, one after the other; 1 but where instructions are counted (README.md) */
     double C, gamma, p;  /* p: nu for the nu tasks and one-class */
     double eps, cache_mb;
     double limit;        /* seconds of training, and again of prediction; 0: none */

@@ -90,8 +90,11 @@ int main(int argc, char **argv)
     job_start(&job);
     if (job.teams)
         teams_start();
-    if (hinge_train(&model, &train, y, &params, &report, &err) != HINGE_OK)
-        job_fail("hinge_train", err.text);
+    for (int k = 0; k < job.times; k++) {
+        hinge_model_free(model);
+        if (hinge_train(&model, &train, y, &params, &report, &err) != HINGE_OK)
+            job_fail("hinge_train", err.text);
+    }
     job_stop("train");
     if (job.teams)
         teams_stop();

@@ -87,10 +87,15 @@ int main(int argc, char **argv)
     const char *complaint = svm_check_parameter(&problem, &parameter);
     if (complaint)
         job_fail("LIBSVM", complaint);
+    struct svm_model *model = NULL;
     svm_set_print_string_function(listen);
 
     job_start(&job);
-    struct svm_model *model = svm_train(&problem, &parameter);
+    for (int k = 0; k < job.times; k++) {
+        svm_free_and_destroy_model(&model);
+        objective = 0;
+        model = svm_train(&problem, &parameter);
+    }
     job_stop("train");
     job_start(&job);
     for (size_t i = 0; i < job.n_test; i++)
