@@ -361,18 +361,33 @@ def threads_of(threads: int | None) -> int:
 
 # ---- callbacks ------------------------------------------------------------------------------------------------------
 
-class Watch:
-    """What goes on while the library works: the caller's progress callback, Ctrl-C, and exceptions that Python code
-    raised in between. Use as ``with Watch(progress) as watch: call(...)``."""
+class Callbacks:
+    """Python code that the library calls by a handle. What it raises ends the library's call, and is kept."""
 
-    def __init__(self, progress: Progress | None = None, problems: int = 0):
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self.handle = ffi.new_handle(self)
+
+    def run(self, function: Callable[..., Any], *arguments: Any) -> int:
+        """1 where the function gives what is true, or raises."""
+        try:
+            return 1 if function(*arguments) else 0
+        except BaseException as error:
+            self.error = self.error or error
+            return 1
+
+
+class Watch(Callbacks):
+    """What goes on while the library works: the caller's callbacks, Ctrl-C, and exceptions that Python code raised in
+    between. Use as ``with Watch(progress) as watch: call(...)``."""
+
+    def __init__(self, progress: Progress | None = None, problems: int = 0, point: Progress | None = None):
+        super().__init__()
         if progress is not None and not callable(progress):
             raise InvalidArgument(f"progress: {progress!r} is not callable")
-        self.progress = progress
-        self.error: BaseException | None = None
+        self.progress, self.point = progress, point
         self.interrupted = False
         self.iterations = np.zeros(problems, np.uint64)
-        self.handle = ffi.new_handle(self)
         self.struct = ffi.new("hinge_py_watch *")
         self.struct.callback = self.handle if progress is not None else ffi.NULL
         self.struct.iterations = ffi.from_buffer("uint64_t[]", self.iterations)
@@ -402,20 +417,15 @@ class Watch:
 @ffi.def_extern(error=1)
 def hinge_py_called(handle: Any, progress: Any) -> int:
     watch = ffi.from_handle(handle)
-    try:
-        return 1 if watch.progress(as_dict(progress)) else 0
-    except BaseException as error:
-        watch.error = watch.error or error
-        return 1
+    return watch.run(lambda: watch.progress(as_dict(progress)))
 
 
-class Kernel:
+class Kernel(Callbacks):
     """A kernel of the caller's own: function(A, B) of float64 arrays [a, d] and [b, d] returns [a, b]."""
 
     def __init__(self, function: Callable[[np.ndarray, np.ndarray], Any]):
+        super().__init__()
         self.function = function
-        self.error: BaseException | None = None
-        self.handle = ffi.new_handle(self)
         name = "".join(c if c.isalnum() and c.isascii() else "-" for c in getattr(function, "__name__", "kernel"))
         self.kernel = lib.hinge_kernel_user(name[:31].encode(), lib.hinge_py_kernel, self.handle)
 
@@ -429,21 +439,19 @@ class Kernel:
                 raise error from None
             raise
 
-
-@ffi.def_extern(error=1)
-def hinge_py_kernel(handle: Any, a: Any, b: Any, out: Any, ld: int) -> int:
-    kernel = ffi.from_handle(handle)
-    try:
+    def fill(self, a: Any, b: Any, out: Any, ld: int) -> None:
         rows, cols = a.rows, b.rows
-        value = np.asarray(kernel.function(*(_block(m, handle) for m in (a, b))))
+        value = np.asarray(self.function(*(_block(m, self.handle) for m in (a, b))))
         if value.shape != (rows, cols):
             raise InvalidArgument(f"kernel: the function gave shape {value.shape} for ({rows}, {cols}) values")
         target = np.frombuffer(ffi.buffer(out, ((rows - 1) * ld + cols) * 8 if rows else 0), np.float64)
         np.lib.stride_tricks.as_strided(target, (rows, cols), (ld * 8, 8), writeable=True)[...] = value
-        return 0
-    except BaseException as error:
-        kernel.error = kernel.error or error
-        return 1
+
+
+@ffi.def_extern(error=1)
+def hinge_py_kernel(handle: Any, a: Any, b: Any, out: Any, ld: int) -> int:
+    kernel = ffi.from_handle(handle)
+    return kernel.run(kernel.fill, a, b, out, ld)
 
 
 def _block(m: Any, owner: Any) -> np.ndarray:

@@ -38,6 +38,7 @@ class Model:
         self._params = params
         self._report = report
         self._user = user
+        self._call = call if user is None else user.call
         self._support: np.ndarray | None = None
         self._problems = lib.hinge_model_n_problems(handle)
         self._words = Words.held(lib.hinge_model_words(handle))
@@ -95,21 +96,23 @@ class Model:
         options.precision = number_of("hinge_precision", precision)
         return options
 
-    def _apply(self, function: Any, X: Any, threads: int | None, precision: str, *out: Any) -> None:
+    def _apply(self, function: Any, X: Any, threads: int | None, precision: str, *width: int) -> np.ndarray:
+        """The labels of rows, or the table of so many values of each."""
         matrix, options = Matrix(X), self._options(threads, precision)
-        outputs = [array if array is ffi.NULL else doubles(array(matrix.view.rows)) for array in out]
-        run = call if self._user is None else self._user.call
+        out = np.empty((matrix.view.rows, *width))
+        labels, values = (ffi.NULL, doubles(out)) if width else (doubles(out), ffi.NULL)
         if matrix.view.rows * self.n_sv < 1 << 16:  # over before a key is pressed
-            run(function, self._handle, matrix.view, options, *outputs)
-            return
+            self._call(function, self._handle, matrix.view, options, labels, values)
+            return out
         try:
             with Watch() as watch:
                 watch.attach(options)
-                run(function, self._handle, matrix.view, options, *outputs)
+                self._call(function, self._handle, matrix.view, options, labels, values)
         except CallbackError:
             if watch.interrupted:
                 raise KeyboardInterrupt from None
             raise
+        return out
 
     def predict(self, X: Any, *, threads: int | None = 0, precision: str = "auto") -> np.ndarray:
         """Predict the class label, +1 or -1 (one-class), or value of each row.
@@ -126,23 +129,18 @@ class Model:
         -------
         ndarray of shape (rows,), float64; of texts where the labels are words
         """
-        kept: list[np.ndarray] = []
-        self._apply(lib.hinge_predict, X, threads, precision, _makes(kept), ffi.NULL)
-        return kept[0] if self._words is None else self._words.of(kept[0])
+        labels = self._apply(lib.hinge_predict, X, threads, precision)
+        return labels if self._words is None else self._words.of(labels)
 
     def decision_function(self, X: Any, *, threads: int | None = 0, precision: str = "auto") -> np.ndarray:
         """Decision values, shape (rows, n_problems): of classes 0 v 1, 0 v 2, ..., 1 v 2, ... in :attr:`classes`' order
         (one-vs-rest: of each class); a value > 0 is for the first of a pair."""
-        kept: list[np.ndarray] = []
-        self._apply(lib.hinge_predict, X, threads, precision, ffi.NULL, _makes(kept, self._problems))
-        return kept[0]
+        return self._apply(lib.hinge_predict, X, threads, precision, self._problems)
 
     def predict_proba(self, X: Any, *, threads: int | None = 0, precision: str = "auto") -> np.ndarray:
         """Probabilities, shape (rows, n_classes), of a model that is calibrated, in the order of :attr:`classes`."""
-        kept: list[np.ndarray] = []
-        make = _makes(kept, lib.hinge_model_n_classes(self._handle))
-        self._apply(lib.hinge_predict_probability, X, threads, precision, ffi.NULL, make)
-        return kept[0]
+        n_classes = lib.hinge_model_n_classes(self._handle)
+        return self._apply(lib.hinge_predict_probability, X, threads, precision, n_classes)
 
     def calibrate(self, X: Any, y: Any = None, *, threads: int | None = 0) -> Model:
         """Fit what :meth:`predict_proba` needs on examples that the model was not trained on. Returns the model."""
@@ -183,10 +181,9 @@ class Model:
             params.scaling = ffi.NULL
         matrix, result = Matrix(X), ffi.new("hinge_certificate *")
         targets = doubles(self._numbers(y, matrix.view.rows))
-        run = call if self._user is None else self._user.call
         if not lib.hinge_model_sv_index(self._handle):
             call(lib.hinge_model_locate, self._handle, matrix.view, targets, ffi.NULL)
-        run(lib.hinge_certify, self._handle, matrix.view, targets, params, result)
+        self._call(lib.hinge_certify, self._handle, matrix.view, targets, params, result)
         return as_dict(result)
 
     def _known_params(self) -> Any:
@@ -302,13 +299,6 @@ class Model:
 
     def _view(self, pointer: Any, shape: tuple[int, ...], kind: str = "=f8") -> np.ndarray:
         return view(pointer, shape, self._handle, kind)
-
-
-def _makes(kept: list[np.ndarray], *shape: int) -> Any:
-    def make(rows: int) -> np.ndarray:
-        kept.append(np.empty((rows, *shape)))
-        return kept[0]
-    return make
 
 
 def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, progress: Progress | None = None,

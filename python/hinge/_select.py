@@ -79,25 +79,12 @@ def point_of(point: Any) -> dict[str, Any]:
     return result
 
 
-class _Points:
-    """The caller's callback after each point."""
-
-    def __init__(self, function: Callable[[dict[str, Any]], object]):
-        self.function = function
-        self.error: BaseException | None = None
-        self.handle = ffi.new_handle(self)
-
-
 @ffi.def_extern(error=1)
 def hinge_py_point(handle: Any, progress: Any) -> int:
-    points = ffi.from_handle(handle)
-    try:
-        told = {"done": progress.done, "n_points": progress.n_points, "seconds": progress.seconds,
-                "point": point_of(progress.point), "best": point_of(progress.best) if progress.best else None}
-        return 1 if points.function(told) else 0
-    except BaseException as error:
-        points.error = points.error or error
-        return 1
+    watch = ffi.from_handle(handle)
+    return watch.run(lambda: watch.point({
+        "done": progress.done, "n_points": progress.n_points, "seconds": progress.seconds,
+        "point": point_of(progress.point), "best": point_of(progress.best) if progress.best else None}))
 
 
 def log2_range(begin: float, end: float, step: float = 1) -> np.ndarray:
@@ -194,17 +181,15 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
         assign(options, name, value)
     assign(options, "eps", fold_eps, "fold_eps")
     options.by_fold, options.one_se, options.no_refit, options.decisions = by_fold, one_se, not refit, decisions
-    points, watch = _Points(point) if point is not None else None, Watch(progress)
-    if points is not None:
-        options.point, options.point_arg = lib.hinge_py_point, points.handle
+    watch = Watch(progress, point=point)
+    if point is not None:
+        options.point, options.point_arg = lib.hinge_py_point, watch.handle
     watch.attach(settings.struct)
     handle = ffi.new("hinge_selection **")
     struct = ffi.new("hinge_params *", settings.struct)
     try:
         with watch:
             settings.call(lib.hinge_select, handle, matrix.view, doubles(labels.numbers), struct, options)
-        if points is not None and points.error is not None:
-            raise points.error
     except BaseException:
         lib.hinge_selection_free(handle[0])
         raise
