@@ -361,7 +361,7 @@ def plot(data):
                               (("plot", "-o", "a.svg", "m"), 2, "needed"),
                               (("plot", "-o", "a.svg", "--features", "1,9", "m", "pair"), 2, "no feature 9"),
                               (("plot", "-o", "a.svg", "--features", "1,1", "m", "pair"), 2, "different"),
-                              (("plot", "-o", "a.svg", "--features", "1", "m", "pair"), 2, "commas"),
+                              (("plot", "-o", "a.svg", "--features", "1", "m", "pair"), 2, "comma"),
                               (("plot", "-o", "a.svg", "--features", "1,0.5", "m", "pair"), 2, "whole"),
                               (("plot", "-o", "no/a.svg", "m", "pair"), 1, "no/a.svg"),
                               (("plot", "-o", "a.svg", "--path", "--costs", "3,1,1", "pair"), 2, "--costs"),

@@ -27,29 +27,15 @@ static double *signs(const hinge_data *data, const char *path, double labels[2])
     return y;
 }
 
-/* Counts the epochs, and passes on what the caller's own callback says, if there is one. */
-struct counted {
-    const hinge_params *params;
-    size_t epochs;
-};
-
-static int count_epochs(void *arg, const hinge_progress *progress)
-{
-    struct counted *c = arg;
-    c->epochs = progress->rounds;
-    return c->params->progress ? c->params->progress(c->params->progress_arg, progress) : 0;
-}
-
 static void run(struct online *o, const hinge_matrix *x, const double *y, const hinge_params *p, double *w, double *b)
 {
-    struct counted counted = { p, 0 };
     double *bias = p->no_bias ? NULL : b;
     if (o->solver == SOLVER_PERCEPTRON) {
         hinge_perceptron_options options = {
             .rounds = o->epochs, .batch = o->batch, .bias = !p->no_bias, .seed = p->seed, .threads = p->threads,
             .progress = p->progress, .progress_arg = p->progress_arg
         };
-        check(hinge_perceptron(x, y, &options, w, bias, NULL, &o->epochs, &failure));
+        check(hinge_perceptron(x, y, &options, w, bias, NULL, NULL, &failure));
         return;
     }
     o->lambda = hinge_tradeoff_convert(HINGE_TRADEOFF_SUM, HINGE_TRADEOFF_LAMBDA, p->C, x->rows);
@@ -61,10 +47,9 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
     }
     hinge_sgd_options options = {
         .lambda = o->lambda, .epochs = o->epochs, .batch = o->batch, .bias = !p->no_bias, .seed = p->seed,
-        .threads = p->threads, .progress = count_epochs, .progress_arg = &counted
+        .threads = p->threads, .progress = p->progress, .progress_arg = p->progress_arg
     };
     check(hinge_sgd(x, y, &options, w, bias, NULL, &failure));
-    o->epochs = counted.epochs;
 }
 
 static void measure(struct online *o, const hinge_matrix *x, const double *y, const hinge_params *p, const double *w,

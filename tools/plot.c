@@ -9,23 +9,14 @@
 #include "plot.h"
 #include "progress.h"
 
-/* Reads finite numbers with commas between; dies unless there are count of them. */
-static void split_numbers(const struct option_use *use, double *numbers, size_t count)
-{
-    int good = numbers_with_commas(use->text, numbers, count);
-    for (size_t k = 0; k < count && good; k++)
-        good = isfinite(numbers[k]);
-    if (!good)
-        die(EXIT_USAGE, "%s: '%s' is not %zu numbers with commas between", use->shown, use->text, count);
-}
-
 static void parse_features(const struct option_use *use, void *field)
 {
     size_t *features = field;
     double numbers[2];
-    split_numbers(use, numbers, 2);
+    if (!numbers_with_commas(use->text, numbers, 2))
+        die(EXIT_USAGE, "%s: '%s' is not two numbers with a comma between", use->shown, use->text);
     for (size_t k = 0; k < 2; k++) {
-        if (numbers[k] < 1 || numbers[k] > 1e9 || numbers[k] != floor(numbers[k]))
+        if (!(numbers[k] >= 1 && numbers[k] <= 1e9 && numbers[k] == floor(numbers[k])))
             die(EXIT_USAGE, "%s: '%s': features are whole numbers from 1", use->shown, use->text);
         features[k] = (size_t)numbers[k];
     }
@@ -36,10 +27,8 @@ static void parse_features(const struct option_use *use, void *field)
 static void parse_costs(const struct option_use *use, void *field)
 {
     double *costs = field;
-    split_numbers(use, costs, 3);
-    if (!(costs[2] > 0 && costs[0] <= costs[1] && fabs(costs[0]) <= 100 && fabs(costs[1]) <= 100 &&
-          (costs[1] - costs[0]) / costs[2] <= 1000))
-        die(EXIT_USAGE, "%s: '%s' is not LOW,HIGH,STEP with LOW <= HIGH and 0 < STEP", use->shown, use->text);
+    if (!numbers_with_commas(use->text, costs, 3) || hinge_log2_range(costs[0], costs[1], costs[2], NULL, 0) == 0)
+        die(EXIT_USAGE, "%s: '%s' is not LOW,HIGH,STEP, of which STEP leads from LOW to HIGH", use->shown, use->text);
 }
 
 #define FIELD(name) offsetof(struct plot_settings, name)
@@ -135,9 +124,10 @@ static void path_script(const struct plot_settings *settings, const struct gnupl
 
 static void draw_path(struct plot_settings *settings)
 {
-    size_t count = (size_t)floor((settings->costs[1] - settings->costs[0]) / settings->costs[2] + 1e-9) + 1;
+    const double *ends = settings->costs;
+    size_t count = hinge_log2_range(ends[0], ends[1], ends[2], NULL, 0);
     hinge_params params = settings->params;
-    double *beta = NULL;
+    double *beta = NULL, *costs = allocate(count, sizeof *costs);
     struct gnuplot g;
     hinge_data data;
     FILE *file;
@@ -149,8 +139,9 @@ static void draw_path(struct plot_settings *settings)
     warn_of_labels(settings->data_path, &settings->data, params.task, &data);
     gnuplot_open(&g, settings->output, settings->keep);
     file = gnuplot_data(&g, "path", "C, cross-validated error, support vectors of a model of all examples");
+    hinge_log2_range(ends[0], ends[1], ends[2], costs, count);
     for (size_t k = 0; k < count; k++) {
-        struct step step = { .C = exp2(settings->costs[0] + (double)k * settings->costs[2]) };
+        struct step step = { .C = costs[k] };
         show_line(0, "C = %g (%zu of %zu)", step.C, k + 1, count);
         take_step(settings, &data, &params, &beta, &step);
         fprintf(file, "%.17g %.10g %zu\n", step.C, step.error, step.n_sv);
@@ -160,6 +151,7 @@ static void draw_path(struct plot_settings *settings)
     path_script(settings, &g, data.x.rows);
     gnuplot_draw(&g);
     hinge_data_free(&data);
+    free(costs);
     free(beta);
 }
 

@@ -82,6 +82,7 @@ static void show_progress(struct display *d, const hinge_progress *p)
 int display_progress(void *arg, const hinge_progress *p)
 {
     struct display *d = arg;
+    d->rounds = p->rounds;
     if (d->interval > 0 && p->seconds - d->time >= d->interval)
         show_progress(d, p);
     if (interrupted || (d->limit > 0 && p->seconds >= d->limit))

@@ -429,6 +429,7 @@ void train_run(struct train_settings *s, struct train_run *run)
         display.limit = s->params.time_limit;
         run->model = online_train(&s->online, &run->data, s->data_path, &s->params);
         run->report.outcome = display.outcome;
+        s->online.epochs = display.rounds;
     } else if (s->folds) {
         status = cross_validate(s, run);
     } else {
