@@ -96,9 +96,11 @@ hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t by
 hinge_status hm_exchange(const struct hm_net *net, const void *send, void **all, size_t *total, hinge_error *err)
 {
     size_t bytes = 0;
-    for (int r = 0; r < net->ranks; r++)
-        bytes += net->in[r] = net->out[r];
-    net->turn(net, net->in);
+    for (int r = 0; r < net->ranks; r++) {
+        bytes += net->out[r];
+        net->sizes[r] = sizeof *net->out;
+    }
+    net->exchange(net, net->out, net->sizes, net->in, net->sizes); /* how much comes from each */
     HG_TRY(make_room(net, net->in, send, bytes, all, total, err));
     net->exchange(net, send, net->out, *all, net->in);
     return HINGE_OK;

@@ -30,8 +30,6 @@ struct hm_net {
     void (*sum)(const struct hm_net *net, struct hm_sum *sum);
     /* What all ranks send, in their order; counts [ranks] bytes of each. */
     void (*gather)(const struct hm_net *net, const void *send, const uint64_t *counts, void *recv);
-    /* counts[r] goes to rank r, and becomes what rank r sends here. */
-    void (*turn)(const struct hm_net *net, uint64_t *counts);
     /* Rank r gets the next out[r] bytes of send; recv gets in[r] of each. */
     void (*exchange)(const struct hm_net *net, const void *send, const uint64_t *out, void *recv, const uint64_t *in);
     void (*broadcast)(const struct hm_net *net, void *data, size_t bytes, int root);

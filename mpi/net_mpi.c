@@ -39,11 +39,6 @@ static void gather(const struct hm_net *net, const void *send, const uint64_t *c
     MPI_Allgatherv(send, m->count[net->rank], MPI_UINT64_T, recv, m->count, m->place, MPI_UINT64_T, m->comm);
 }
 
-static void turn(const struct hm_net *net, uint64_t *counts)
-{
-    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, counts, 1, MPI_UINT64_T, mpi_of(net)->comm);
-}
-
 static void exchange(const struct hm_net *net, const void *send, const uint64_t *out, void *recv, const uint64_t *in)
 {
     struct hm_mpi *m = mpi_of(net);
@@ -64,7 +59,7 @@ hinge_status hm_mpi_open(struct hm_mpi *m, MPI_Comm comm, hinge_error *err)
     int on_machine;
     struct hm_net *net = &m->net;
     *m = (struct hm_mpi){ .comm = comm };
-    *net = (struct hm_net){ .arg = m, .sum = sum_up, .gather = gather, .turn = turn, .exchange = exchange,
+    *net = (struct hm_net){ .arg = m, .sum = sum_up, .gather = gather, .exchange = exchange,
                             .broadcast = broadcast };
     MPI_Comm_rank(comm, &net->rank);
     MPI_Comm_size(comm, &net->ranks);

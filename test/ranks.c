@@ -73,19 +73,6 @@ static void gather(const struct hm_net *net, const void *send, const uint64_t *c
     free(room);
 }
 
-static void turn(const struct hm_net *net, uint64_t *counts)
-{
-    struct world *w = world_of(net);
-    uint64_t *in = malloc((size_t)w->ranks * sizeof *in);
-    w->send[net->rank] = counts;
-    meet(w, net->rank, NULL);
-    for (int r = 0; r < w->ranks; r++)
-        in[r] = ((const uint64_t *)w->send[r])[net->rank];
-    meet(w, net->rank, NULL);
-    memcpy(counts, in, (size_t)w->ranks * sizeof *in);
-    free(in);
-}
-
 static void exchange(const struct hm_net *net, const void *send, const uint64_t *out, void *recv, const uint64_t *in)
 {
     struct world *w = world_of(net);
@@ -141,7 +128,7 @@ struct traffic run_ranks(int ranks, void (*job)(const struct hm_net *net, void *
         pthread_cond_init(&w.here[r], NULL);
     for (int r = 0; r < ranks; r++) {
         uint64_t *sizes = calloc(3 * n, sizeof *sizes);
-        net[r] = (struct hm_net){ r, ranks, r == 0, &w, sizes, sizes + n, sizes + 2 * n, sum_up, gather, turn, exchange,
+        net[r] = (struct hm_net){ r, ranks, r == 0, &w, sizes, sizes + n, sizes + 2 * n, sum_up, gather, exchange,
                                   broadcast };
         if (pthread_create(&thread[r], NULL, run_rank, &net[r]) != 0)
             abort();
