@@ -96,8 +96,7 @@ static inline double between(uint64_t *seed, double low, double high)
 /* exp(-|x - z|^2) of points in the plane, + ridge on the diagonal */
 static inline double *random_k(uint64_t *seed, size_t n, double ridge)
 {
-    double *x = malloc(2 * n * sizeof *x), *k = malloc(n * n * sizeof *k);
-    assert_true(x != NULL && k != NULL);
+    double *x = get(2 * n, sizeof *x), *k = get(n * n, sizeof *k);
     for (size_t c = 0; c < 2 * n; c++)
         x[c] = between(seed, -2, 2);
     for (size_t i = 0; i < n; i++)
@@ -105,7 +104,6 @@ static inline double *random_k(uint64_t *seed, size_t n, double ridge)
             double a = x[2 * i] - x[2 * j], b = x[2 * i + 1] - x[2 * j + 1];
             k[i * n + j] = k[j * n + i] = (double)(float)(exp(-a * a - b * b) + (i == j ? ridge : 0));
         }
-    free(x);
     return k;
 }
 
@@ -131,14 +129,13 @@ static inline void plain_gradient(const double *k, const struct hg_qp *qp, doubl
 
 static inline double plain_objective(const double *k, const struct hg_qp *qp)
 {
-    double *g = malloc(qp->n * sizeof *g), sum = 0;
+    double *g = get(qp->n, sizeof *g), sum = 0;
     plain_gradient(k, qp, g);
     for (size_t i = 0; i < qp->n; i++) {
         sum += hg_qp_beta(qp, i) * g[i] / 2;
         for (int l = 0; l < qp->layers; l++)
             sum += qp->off[l][i] * qp->beta[l][i] + qp->kink * fabs(qp->beta[l][i]);
     }
-    free(g);
     return sum;
 }
 
@@ -178,16 +175,30 @@ static inline void choose_off(struct problem *p, int l, size_t i, double g, uint
         qp->off[l][i] = f - g - (b > 0 ? qp->kink : -qp->kink);
 }
 
+static inline void end_qp(void *qp)
+{
+    hg_qp_free(qp);
+}
+
+/* To the end of the test, as all of a problem. */
+static inline struct hg_qp new_qp(size_t n, int layers)
+{
+    struct hg_qp *qp = get(1, sizeof *qp);
+    assert_int_equal(hg_qp_init(qp, n, layers, NULL), HINGE_OK);
+    at_end(end_qp, qp);
+    return *qp;
+}
+
 static inline struct problem problem_new(enum kind kind, size_t n, uint64_t seed, double p_free, double p_bound,
                                          double ridge)
 {
     struct problem p = { .n = n, .k = random_k(&seed, n, ridge), .bias = { 0.7, -1.3 } };
-    assert_int_equal(hg_qp_init(&p.qp, n, kind < BY_CLASS ? 1 : 2, NULL), HINGE_OK);
+    p.qp = new_qp(n, kind < BY_CLASS ? 1 : 2);
     p.qp.kink = kind == KINK || kind == ALONE_KINK ? 0.3 : 0;
     p.qp.no_sum = kind == ALONE || kind == ALONE_KINK;
     p.bias[0] = p.qp.no_sum ? 0 : p.bias[0];
     for (int l = 0; l < p.qp.layers; l++)
-        p.optimum[l] = calloc(n, sizeof(double));
+        p.optimum[l] = get(n, sizeof(double));
     for (size_t i = 0; i < n; i++)
         choose_entry(&p, kind, i, &seed, p_free, p_bound);
     for (int l = 0; l < p.qp.layers; l++) {
@@ -195,23 +206,14 @@ static inline struct problem problem_new(enum kind kind, size_t n, uint64_t seed
         for (size_t i = 0; i < n; i++)
             p.sums[l] += p.optimum[l][i];
     }
-    double *g = malloc(n * sizeof *g);
+    double *g = get(n, sizeof *g);
     plain_gradient(p.k, &p.qp, g);
     for (int l = 0; l < p.qp.layers; l++)
         for (size_t i = 0; i < n; i++)
             choose_off(&p, l, i, g[i], &seed);
     assert_true(hg_qp_violation(&p.qp, g) < 1e-12);
     p.objective = plain_objective(p.k, &p.qp);
-    free(g);
     return p;
-}
-
-static inline void problem_free(struct problem *p)
-{
-    hg_qp_free(&p->qp);
-    free(p->k);
-    free(p->optimum[0]);
-    free(p->optimum[1]);
 }
 
 /* The start: 0, moved to where the sums are right. */
@@ -260,32 +262,23 @@ static inline void check_feasible(const struct problem *p)
     }
 }
 
-#define CHECK_NEAR(a, b, tolerance)                                                                            \
-    do {                                                                                                       \
-        double a_ = (a), b_ = (b);                                                                             \
-        if (!(fabs(a_ - b_) <= (tolerance)))                                                                   \
-            print_error("%s = %.17g, want %.17g within %g\n", #a, a_, b_, (double)(tolerance));                \
-        assert_true(fabs(a_ - b_) <= (tolerance));                                                             \
-    } while (0)
-
 /* Everything the solver claims, and the known optimum within what 2 eps allows. */
 static inline void check_optimum(const struct problem *p, const struct hg_smo_result *res, double eps)
 {
-    double *g = malloc(p->n * sizeof *g), tolerance = 40 * eps * sqrt((double)p->n);
+    double *g = get(p->n, sizeof *g), tolerance = 40 * eps * sqrt((double)p->n);
     assert_int_equal(res->report.outcome, HINGE_CONVERGED);
     check_feasible(p);
     plain_gradient(p->k, &p->qp, g);
     assert_true(hg_qp_violation(&p->qp, g) <= 2 * eps + 1e-13 * (double)p->n);
     assert_true(res->report.violation <= eps && res->report.error <= 2 * eps);
     assert_int_equal(res->report.corrections, 0); /* the rows are exact: the gradient must be so at once */
-    CHECK_NEAR(res->report.objective, hg_qp_objective(&p->qp, g), 1e-11 * (1 + fabs(p->objective)) + eps);
-    CHECK_NEAR(res->report.objective, p->objective, 1e-11 * (1 + fabs(p->objective)) + eps * tolerance * (double)p->n);
+    assert_near(res->report.objective, hg_qp_objective(&p->qp, g), 1e-11 * (1 + fabs(p->objective)) + eps);
+    assert_near(res->report.objective, p->objective, 1e-11 * (1 + fabs(p->objective)) + eps * tolerance * (double)p->n);
     for (int l = 0; l < p->qp.layers; l++) {
-        CHECK_NEAR(res->bias[l], p->bias[l], tolerance);
+        assert_near(res->bias[l], p->bias[l], tolerance);
         for (size_t i = 0; i < p->n; i++)
-            CHECK_NEAR(p->qp.beta[l][i], p->optimum[l][i], tolerance);
+            assert_near(p->qp.beta[l][i], p->optimum[l][i], tolerance);
     }
-    free(g);
 }
 
 static inline void set(struct hg_qp *qp, int l, size_t i, double off, double lo, double hi, double beta)

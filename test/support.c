@@ -7,12 +7,11 @@
 
 hinge_error err;
 
-/* What is given back at the end of a test: memory, a model of hinge's or LIBSVM's, or a selection. */
+/* Memory that is given back at the end of a test, or what is ended by a call. */
 static struct piece {
     struct piece *next;
-    hinge_model *model;
-    struct svm_model *their_model;
-    hinge_selection *selection;
+    void (*end)(void *);
+    void *what;
     max_align_t memory[];
 } *pieces;
 
@@ -31,13 +30,25 @@ void *get(size_t count, size_t size)
     return new_piece(count * size)->memory;
 }
 
+void *copy_of(const void *bytes, size_t size)
+{
+    return memcpy(get(1, size), bytes, size);
+}
+
+void at_end(void (*end)(void *), void *what)
+{
+    struct piece *piece = new_piece(0);
+    piece->end = end;
+    piece->what = what;
+}
+
 int give_back(void **state)
 {
+    for (struct piece *piece = pieces; piece != NULL; piece = piece->next) /* which may be in others' memory */
+        if (piece->end != NULL)
+            piece->end(piece->what);
     for (struct piece *next; pieces != NULL; pieces = next) {
         next = pieces->next;
-        hinge_model_free(pieces->model);
-        svm_free_and_destroy_model(&pieces->their_model);
-        hinge_selection_free(pieces->selection);
         free(pieces);
     }
     return remove_folder();
@@ -360,22 +371,39 @@ hinge_params params_for(hinge_task task, hinge_kernel kernel, double C)
     return params;
 }
 
+static void end_model(void *model)
+{
+    hinge_model_free(model);
+}
+
 hinge_model *given_back(hinge_model *model)
 {
-    return new_piece(0)->model = model;
+    at_end(end_model, model);
+    return model;
+}
+
+static void end_selection(void *selection)
+{
+    hinge_selection_free(selection);
 }
 
 hinge_selection *selection_given_back(hinge_selection *selection)
 {
-    return new_piece(0)->selection = selection;
+    at_end(end_selection, selection);
+    return selection;
+}
+
+hinge_model *trained(const hinge_matrix *x, const double *y, const hinge_params *params, hinge_report *report)
+{
+    hinge_model *model = NULL;
+    assert_ok(hinge_train(&model, x, y, params, report, &err));
+    assert_non_null(model);
+    return given_back(model);
 }
 
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report)
 {
-    hinge_model *model = NULL;
-    assert_ok(hinge_train(&model, matrix_of(set), set->y, params, report, &err));
-    assert_non_null(model);
-    return given_back(model);
+    return trained(matrix_of(set), set->y, params, report);
 }
 
 hinge_certificate certified(const hinge_model *model, const struct set *set, const hinge_params *params)
@@ -407,15 +435,25 @@ double *fit_decisions(const hinge_model *model, const struct set *set, hinge_pre
     return f;
 }
 
+struct text text_of(const hinge_model *model)
+{
+    struct text text;
+    assert_ok(hinge_model_format(model, &text.bytes, &text.size, &err));
+    at_end(hinge_free, text.bytes);
+    return text;
+}
+
+bool same_text(struct text a, struct text b)
+{
+    return a.bytes != NULL && b.bytes != NULL && a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
+}
+
 hinge_model *written_and_read(const hinge_model *model)
 {
-    char *text;
-    size_t size;
+    struct text text = text_of(model);
     hinge_model *again = NULL;
     hinge_kernel kernel = hinge_model_kernel(model);
-    assert_ok(hinge_model_format(model, &text, &size, &err));
-    assert_ok(hinge_model_parse(&again, "text", text, size, &kernel, &err));
-    hinge_free(text);
+    assert_ok(hinge_model_parse(&again, "text", text.bytes, text.size, &kernel, &err));
     return given_back(again);
 }
 
@@ -450,6 +488,12 @@ static struct svm_node **make_rows(const struct set *set, bool precomputed)
     return rows;
 }
 
+static void end_theirs(void *model)
+{
+    struct svm_model *theirs = model;
+    svm_free_and_destroy_model(&theirs);
+}
+
 struct oracle oracle_train(const struct set *set, const hinge_params *params)
 {
     struct oracle oracle;
@@ -480,11 +524,21 @@ struct oracle oracle_train(const struct set *set, const hinge_params *params)
     const char *complaint = svm_check_parameter(&problem, &p);
     if (complaint != NULL)
         fail_msg("LIBSVM: %s", complaint);
-    oracle.model = new_piece(0)->their_model = svm_train(&problem, &p);
+    oracle.model = svm_train(&problem, &p);
+    at_end(end_theirs, oracle.model);
     oracle.objective = heard_objective;
     oracle.rho = heard_rho;
     oracle.n_problems = heard_problems;
     assert_true(heard_problems > 0);
+    return oracle;
+}
+
+struct oracle oracle_read(const hinge_model *model)
+{
+    assert_ok(hinge_model_save(model, path_of("model"), &err));
+    struct oracle oracle = { .model = svm_load_model(path_of("model")), .n_problems = hinge_model_n_problems(model) };
+    assert_non_null(oracle.model);
+    at_end(end_theirs, oracle.model);
     return oracle;
 }
 

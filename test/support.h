@@ -20,6 +20,8 @@ int give_back(void **state);
 #undef TEST
 #define TEST(name) TEST_WITH(name, NULL, give_back)
 void *get(size_t count, size_t size); /* zeroed memory */
+void *copy_of(const void *bytes, size_t size); /* nothing is behind it: sanitizers see a step too far */
+void at_end(void (*end)(void *), void *what);   /* the test ends what it has by end(what), the last first */
 hinge_model *given_back(hinge_model *model); /* what the test made itself */
 hinge_selection *selection_given_back(hinge_selection *selection);
 
@@ -78,13 +80,21 @@ struct plain_certificate plain_certify(hinge_task task, const double *gram, cons
 
 hinge_params params_for(hinge_task task, hinge_kernel kernel, double C); /* the others at their defaults */
 /* Trains, and fails the test with the error's text if that fails; report may be NULL. */
+hinge_model *trained(const hinge_matrix *x, const double *y, const hinge_params *params, hinge_report *report);
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report);
 /* What hinge_certify says of the set that the model was trained on. */
 hinge_certificate certified(const hinge_model *model, const struct set *set, const hinge_params *params);
 double *fit_beta(const hinge_model *model, size_t n); /* [n_problems * n] */
 double *fit_labels(const hinge_model *model, const struct set *set);
 double *fit_decisions(const hinge_model *model, const struct set *set, hinge_precision precision);
-hinge_model *written_and_read(const hinge_model *model); /* through a model file's text */
+/* The text of a model's file, and a model through it. */
+struct text {
+    char *bytes;
+    size_t size;
+};
+struct text text_of(const hinge_model *model);
+bool same_text(struct text a, struct text b);
+hinge_model *written_and_read(const hinge_model *model);
 
 /* ---- LIBSVM ------------------------------------------------------------------------------------------------------ */
 
@@ -97,6 +107,7 @@ struct oracle {
 /* Trains LIBSVM as params say (weights of examples excepted), without a word on the terminal. With a
  * precomputed kernel x holds kernel values. */
 struct oracle oracle_train(const struct set *set, const hinge_params *params);
+struct oracle oracle_read(const hinge_model *model); /* from the file that hinge writes */
 void oracle_predict(const struct oracle *oracle, const struct set *set, double *labels, double *decisions);
 void quiet(const char *text); /* for svm_set_print_string_function: prints nothing */
 

@@ -32,24 +32,12 @@ static void fill(hinge_dtype type, bool sparse, hinge_matrix *rows, hinge_matrix
     columns->stride = LD;
 }
 
-static char *text_of(const hinge_model *model, size_t *size)
-{
-    char *bytes;
-    assert_int_equal(hinge_model_format(model, &bytes, size, NULL), HINGE_OK);
-    return bytes;
-}
-
 static void same_training(const hinge_matrix *rows, const hinge_matrix *columns, const double *y, hinge_params params)
 {
-    hinge_model *a, *b;
     double one[2 * N], two[2 * N], labels[N], again[N];
-    size_t sizes[2];
     hinge_certificate certificate;
-    assert_int_equal(hinge_train(&a, rows, y, &params, NULL, NULL), HINGE_OK);
-    assert_ok(hinge_train(&b, columns, y, &params, NULL, &err));
-    char *texts[2] = { text_of(a, &sizes[0]), text_of(b, &sizes[1]) };
-    assert_int_equal(sizes[0], sizes[1]);
-    assert_memory_equal(texts[0], texts[1], sizes[0]);
+    hinge_model *a = trained(rows, y, &params, NULL), *b = trained(columns, y, &params, NULL);
+    assert_true(same_text(text_of(a), text_of(b)));
     for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++) {
         hinge_predict_options options = { .precision = (hinge_precision)precision };
         assert_int_equal(hinge_predict(a, rows, &options, labels, one, NULL), HINGE_OK);
@@ -68,10 +56,6 @@ static void same_training(const hinge_matrix *rows, const hinge_matrix *columns,
     assert_int_equal(hinge_cross_validate(rows, y, &params, 4, labels, NULL, NULL), HINGE_OK);
     assert_int_equal(hinge_cross_validate(columns, y, &params, 4, again, NULL, NULL), HINGE_OK);
     assert_memory_equal(labels, again, sizeof labels);
-    hinge_free(texts[0]);
-    hinge_free(texts[1]);
-    hinge_model_free(a);
-    hinge_model_free(b);
 }
 
 TEST(trainings)
@@ -94,12 +78,8 @@ TEST(trainings)
                 params.precision = HINGE_PRECISION_F64;
                 params.scaling = &ends;
                 params.probability = 0;
-                hinge_model *a, *b;
-                assert_int_equal(hinge_train(&a, &rows, targets, &params, NULL, NULL), HINGE_OK);
-                assert_int_equal(hinge_train(&b, &columns, targets, &params, NULL, NULL), HINGE_OK);
+                hinge_model *a = trained(&rows, targets, &params, NULL), *b = trained(&columns, targets, &params, NULL);
                 assert_memory_equal(hinge_model_rho(a), hinge_model_rho(b), sizeof(double));
-                hinge_model_free(a);
-                hinge_model_free(b);
             }
 }
 
@@ -110,14 +90,10 @@ TEST(precomputed)
     double *gram = plain_gram(&rbf, &set, &set);
     hinge_matrix rows = hinge_matrix_f64(gram, 40, 40), columns = rows;
     hinge_params params = hinge_params_default(HINGE_C_SVC);
-    size_t sizes[2];
     columns.order = HINGE_COLUMN_MAJOR; /* symmetric, but for what is asked of row 5 */
     params.kernel = hinge_kernel_precomputed();
-    hinge_model *a = NULL, *b = NULL;
-    assert_int_equal(hinge_train(&a, &rows, set.y, &params, NULL, NULL), HINGE_OK);
-    assert_int_equal(hinge_train(&b, &columns, set.y, &params, NULL, NULL), HINGE_OK);
-    char *texts[2] = { text_of(a, &sizes[0]), text_of(b, &sizes[1]) };
-    assert_memory_equal(texts[0], texts[1], sizes[0]);
+    hinge_model *a = trained(&rows, set.y, &params, NULL), *b = trained(&columns, set.y, &params, NULL);
+    assert_true(same_text(text_of(a), text_of(b)));
     double turned[80], one[2], two[2]; /* 2 rows of 40 by columns */
     for (size_t c = 0; c < 40; c++)
         for (size_t i = 0; i < 2; i++)
@@ -128,10 +104,6 @@ TEST(precomputed)
     assert_int_equal(hinge_predict(a, &rows, NULL, NULL, one, NULL), HINGE_OK);
     assert_int_equal(hinge_predict(a, &some, NULL, NULL, two, NULL), HINGE_OK);
     assert_memory_equal(one, two, sizeof one);
-    hinge_free(texts[0]);
-    hinge_free(texts[1]);
-    hinge_model_free(a);
-    hinge_model_free(b);
 }
 
 TEST(theory)
@@ -145,8 +117,7 @@ TEST(theory)
         hinge_kinds kinds[2];
         hinge_params params = hinge_params_default(HINGE_C_SVC);
         fill((hinge_dtype)type, false, &rows, &columns);
-        hinge_model *model;
-        assert_int_equal(hinge_train(&model, &rows, signs, &params, NULL, NULL), HINGE_OK);
+        hinge_model *model = trained(&rows, signs, &params, NULL);
         for (int k = 0; k < 2; k++) {
             const hinge_matrix *x = k ? &columns : &rows;
             hinge_perceptron_options p = { .rounds = 5, .batch = 8, .bias = 1 };
@@ -170,7 +141,6 @@ TEST(theory)
         assert_memory_equal(&kinds[0], &kinds[1], sizeof kinds[0]);
         hinge_scaling_free(&scaling[0]);
         hinge_scaling_free(&scaling[1]);
-        hinge_model_free(model);
     }
 }
 

@@ -587,7 +587,7 @@ struct change {
 };
 
 /* A model that is gone before the end of the test: what a call leaves behind is counted. */
-static hinge_model *copy_of(const hinge_model *model)
+static hinge_model *model_copy(const hinge_model *model)
 {
     hinge_model *copy = NULL;
     char *text;
@@ -601,7 +601,7 @@ static hinge_model *copy_of(const hinge_model *model)
 static hinge_status call_change(const void *arg, uint64_t *hash, hinge_error *err)
 {
     const struct change *c = arg;
-    hinge_model *model = copy_of(c->s.model);
+    hinge_model *model = model_copy(c->s.model);
     uint64_t before = 0, after = 0;
     hash_behaviour(model, c->s.x, &before);
     hinge_status status = c->make(model, &c->s, err);

@@ -24,12 +24,7 @@
 static hinge_status parse_bytes(const char *name, const void *bytes, size_t size,
                                 const hinge_data_options *options, hinge_data *data, hinge_error *err)
 {
-    char *copy = malloc(size == 0 ? 1 : size);
-    assert_non_null(copy);
-    memcpy(copy, bytes, size);
-    hinge_status status = hinge_data_parse(name, copy, size, options, data, err);
-    free(copy);
-    return status;
+    return hinge_data_parse(name, copy_of(bytes, size), size, options, data, err);
 }
 
 static double at(const hinge_data *data, size_t i, size_t j)
@@ -201,9 +196,8 @@ TEST(libsvm_drops_empty)
     enum { ROWS = 3000, COLS = 7 };
     const size_t places[COLS] = { 1, 64, 65, 128, 1000000, 1999999, 2000000 };
     const hinge_data_options drop = { .drop_empty = 1 };
-    char *text = malloc((size_t)ROWS * COLS * 20);
+    char *text = get(1, (size_t)ROWS * COLS * 20);
     size_t n = 0;
-    assert_non_null(text);
     for (size_t i = 0; i < ROWS; i++) {
         n += (size_t)sprintf(text + n, "%zu 2:0", i % 2);
         for (size_t j = 0; j < COLS; j++)
@@ -226,7 +220,6 @@ TEST(libsvm_drops_empty)
         hinge_data_free(&data);
         assert_null(data.columns);
     }
-    free(text);
     check_refused("a", "1 20000000:1\n1 1:x\n", 20, &drop, HINGE_EFORMAT, 2, "'x'");
     hinge_data data;
     assert_int_equal(parse_bytes("a", "1 3:1 900:2\n", 12, &drop, &data, NULL), HINGE_OK); /* small: as it is */
@@ -278,8 +271,7 @@ static size_t width_of(size_t i)
 static char *many_rows(size_t *size)
 {
     size_t room = (size_t)MANY * NARROW * 32 + 2 * (size_t)WIDE * 32, n = 0;
-    char *text = malloc(room);
-    assert_non_null(text);
+    char *text = get(1, room);
     for (size_t i = 0; i < MANY; i++) {
         n += (size_t)sprintf(text + n, "%zu", i % 7);
         for (size_t j = 0; j < width_of(i); j++)
@@ -328,7 +320,6 @@ TEST(threads_agree)
         const hinge_data_options options = { .threads = threads };
         check_refused("a", text, size, &options, HINGE_EFORMAT, 250, "'F");
     }
-    free(text);
 }
 
 /* ---- files and compression ----------------------------------------------------------------------------- */
@@ -438,8 +429,7 @@ TEST(gz_files)
     /* much text, so that memory has to grow many times */
     size_t size;
     char *text = many_rows(&size);
-    unsigned char *much = malloc(size);
-    assert_non_null(much);
+    unsigned char *much = get(1, size);
     n = gz_pack(text, size, much, size);
     hinge_data data;
     assert_int_equal(hinge_data_parse("a.gz", much, n, &((hinge_data_options){ .max_cols = 10 }), &data, NULL),
@@ -448,8 +438,6 @@ TEST(gz_files)
     assert_int_equal(data.file_cols, WIDE);
     assert_true(at(&data, MANY - 1, 9) == cell(MANY - 1, 9));
     hinge_data_free(&data);
-    free(much);
-    free(text);
 }
 #endif
 
@@ -745,8 +733,7 @@ TEST(words)
 TEST(many_words)
 {
     enum { ROWS = 60000 };
-    char *text = malloc((size_t)ROWS * 32);
-    assert_non_null(text);
+    char *text = get(1, (size_t)ROWS * 32);
     size_t n = 0;
     for (int i = 0; i < ROWS; i++)
         n += (size_t)sprintf(text + n, "w%d 1:%d\n", i % 40000, i);
@@ -763,7 +750,6 @@ TEST(many_words)
         }
         hinge_data_free(&data);
     }
-    free(text);
 }
 
 /* What a file turned out to be. */
@@ -798,8 +784,7 @@ TEST(tells_what_it_read)
 TEST(csv_threads)
 {
     enum { ROWS = 40000 };
-    char *text = malloc((size_t)ROWS * 64);
-    assert_non_null(text);
+    char *text = get(1, (size_t)ROWS * 64);
     size_t n = (size_t)sprintf(text, "label,a,b\n");
     for (int i = 0; i < ROWS; i++)
         n += (size_t)sprintf(text + n, "%d,%.17g,%d\n", i, i / 255.0, -i);
@@ -813,7 +798,6 @@ TEST(csv_threads)
                         at(&data, i, 1) == -(double)i);
         hinge_data_free(&data);
     }
-    free(text);
 }
 
 /* ---- writing and options ------------------------------------------------------------------------------- */

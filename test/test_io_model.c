@@ -22,22 +22,15 @@ static int user_function(void *cookie, const hinge_matrix *a, const hinge_matrix
 static struct hinge_model *parse_text(const char *text, size_t size, const hinge_kernel *user)
 {
     struct hinge_model *model = NULL;
-    char *copy = malloc(size == 0 ? 1 : size);
-    assert_non_null(copy);
-    memcpy(copy, text, size);
-    assert_ok(hinge_model_parse(&model, "m", copy, size, user, &err));
-    free(copy);
+    assert_ok(hinge_model_parse(&model, "m", copy_of(text, size), size, user, &err));
     return given_back(model);
 }
 
 static void check_format(const struct hinge_model *model, const char *expected)
 {
-    char *text;
-    size_t size;
-    assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
-    if (size != strlen(expected) || memcmp(text, expected, size) != 0)
-        fail_msg("%.*s is not\n%s", (int)size, text, expected);
-    hinge_free(text);
+    struct text text = text_of(model);
+    if (text.size != strlen(expected) || memcmp(text.bytes, expected, text.size) != 0)
+        fail_msg("%.*s is not\n%s", (int)text.size, text.bytes, expected);
 }
 
 static void check_same(const void *a, const void *b, size_t count, size_t size)
@@ -190,10 +183,7 @@ TEST(training_is_told)
         params.weights = hard ? NULL : examples;
         assert_int_equal(hinge_model_training(model, &told, &weighted), 0);
         assert_int_equal(hinge_model_set_training(model, &params, NULL), HINGE_OK);
-        char *bytes;
-        size_t size;
-        assert_int_equal(hinge_model_format(model, &bytes, &size, NULL), HINGE_OK);
-        struct hinge_model *again = parse_text(bytes, size, NULL);
+        struct hinge_model *again = written_and_read(model);
         assert_int_equal(hinge_model_training(again, &told, &weighted), 1);
         assert_true(told.task == HINGE_C_SVC && told.kernel.type == HINGE_RBF && told.kernel.gamma == 0.1);
         assert_true(told.C == params.C && told.nu == 0.25 && told.p == 0.5 && told.eps == 1e-5);
@@ -204,7 +194,6 @@ TEST(training_is_told)
         assert_int_equal(hinge_model_training(again, &told, NULL), 0);
         params.task = HINGE_NU_SVC;
         assert_int_equal(hinge_model_set_training(model, &params, NULL), HINGE_EINVAL);
-        hinge_free(bytes);
     }
 }
 
@@ -233,16 +222,13 @@ static void check_refused(const char *text, const hinge_kernel *user, hinge_stat
 {
     struct hinge_model *model = (struct hinge_model *)(uintptr_t)8, *before = model;
     size_t size = strlen(text);
-    char *copy = malloc(size == 0 ? 1 : size);
-    assert_non_null(copy);
-    memcpy(copy, text, size);
+    const char *copy = copy_of(text, size);
     hinge_status status = hinge_model_parse(&model, "m", copy, size, user, &err);
     if (status != expected || err.line != line || strstr(err.text, part) == NULL || strncmp(err.text, "m:", 2) != 0)
         fail_msg("status %d, line %zu, '%s' where line %zu and '%s' are due", (int)status, err.line, err.text, line,
                  part);
     assert_ptr_equal(model, before);
     assert_int_equal(hinge_model_parse(&model, "m", copy, size, user, NULL), expected);
-    free(copy);
 }
 
 #define REFUSED(text, line, part) check_refused(text, NULL, HINGE_EFORMAT, line, part)
@@ -255,29 +241,24 @@ TEST(few_columns)
 {
     const size_t columns[] = { 3, 70, 1999999 }, bad[] = { 3, 3, 4 };
     struct hinge_model *model = three_classes(hinge_kernel_rbf(0.5));
-    size_t size, n;
-    char *text;
+    size_t n;
     assert_refused(hinge_model_set_columns(model, columns, 2, &err), HINGE_EINVAL, "columns: 2 of a model with 3");
     assert_refused(hinge_model_set_columns(model, bad, 3, &err), HINGE_EINVAL, "columns[1]: 3");
     assert_null(hinge_model_columns(model, &n));
     assert_int_equal(hinge_model_set_columns(model, columns, 3, &err), HINGE_OK);
-    assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
-    assert_non_null(memmem(text, size, "3:0.5 1999999:-2", 16));
-    struct hinge_model *again = parse_text(text, size, NULL);
+    struct text text = text_of(model);
+    assert_non_null(memmem(text.bytes, text.size, "3:0.5 1999999:-2", 16));
+    struct hinge_model *again = parse_text(text.bytes, text.size, NULL);
     check_equal(model, again);
     assert_memory_equal(hinge_model_columns(again, &n), columns, sizeof columns);
     assert_int_equal(n, 3);
     /* one more, which is none of the file's */
     assert_int_equal(hinge_model_widen(again, 4, &err), HINGE_OK);
-    char *wider;
-    size_t wider_size;
-    assert_int_equal(hinge_model_format(again, &wider, &wider_size, NULL), HINGE_OK);
-    assert_int_equal(wider_size, size);
-    assert_memory_equal(wider, text, size);
+    struct text wider = text_of(again);
+    assert_int_equal(wider.size, text.size);
+    assert_memory_equal(wider.bytes, text.bytes, text.size);
     const double ones[] = { 1, 1, 1, 1 };
     assert_int_equal(hinge_model_set_scaling(again, ones, ones, &err), HINGE_EINVAL);
-    hinge_free(wider);
-    hinge_free(text);
 }
 
 /* Words of labels: in the file, read back, and nothing to LIBSVM, which sees the numbers. */
@@ -286,35 +267,28 @@ TEST(words)
     const char *list[] = { "a cat", "dog", "50%", "p", "q", "r", "x" }, *bad[] = { "", "b" }, *twice[] = { "b", "b" };
     const hinge_words all = { 7, list }, few = { 2, list }, empty = { 2, bad }, same = { 2, twice };
     struct hinge_model *model = three_classes(hinge_kernel_rbf(0.5));
-    size_t size;
-    char *text;
     assert_int_equal(hinge_model_set_words(model, &all, &err), HINGE_EINVAL);
     assert_string_equal(err.text, "words: there are 7, and the label -1 has none");
     model->labels[1] = 1;
     assert_int_equal(hinge_model_set_words(model, &few, &err), HINGE_EINVAL);
     assert_null(hinge_model_words(model));
     assert_int_equal(hinge_model_set_words(model, &all, &err), HINGE_OK);
-    assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
-    assert_non_null(memmem(text, size, "\nlabel 2 1 7\n", 13));
-    assert_non_null(memmem(text, size, "\nSV hinge_words a%20cat dog 50%25 p q r x\n", 42));
-    struct hinge_model *again = parse_text(text, size, NULL);
+    struct text text = text_of(model);
+    assert_non_null(memmem(text.bytes, text.size, "\nlabel 2 1 7\n", 13));
+    assert_non_null(memmem(text.bytes, text.size, "\nSV hinge_words a%20cat dog 50%25 p q r x\n", 42));
+    struct hinge_model *again = parse_text(text.bytes, text.size, NULL);
     assert_int_equal(hinge_model_words(again)->count, 7);
     for (size_t k = 0; k < 7; k++)
         assert_string_equal(hinge_model_words(again)->word[k], list[k]);
-    assert_int_equal(hinge_model_save(model, path_of("model"), NULL), HINGE_OK);
-    struct svm_model *theirs = svm_load_model(path_of("model"));
-    assert_non_null(theirs);
     int labels[3];
-    svm_get_labels(theirs, labels);
+    svm_get_labels(oracle_read(model).model, labels);
     assert_true(labels[0] == 2 && labels[1] == 1 && labels[2] == 7);
-    svm_free_and_destroy_model(&theirs);
     assert_int_equal(hinge_model_set_words(again, NULL, &err), HINGE_OK);
     assert_null(hinge_model_words(again));
     model->labels[2] = 2; /* so that two words would do */
     assert_int_equal(hinge_model_set_words(model, &empty, &err), HINGE_EINVAL);
     assert_int_equal(hinge_model_set_words(model, &same, &err), HINGE_EINVAL);
     assert_string_equal(err.text, "words: 'b' stands twice");
-    hinge_free(text);
     REFUSED(SIZES "rho 0\nlabel 1 2\nnr_sv 1 1\nSV hinge_words a\n1 1:1\n-1 1:2\n", 8, "hinge_words: there are 1");
     REFUSED(SIZES "rho 0\nlabel 1 2\nnr_sv 1 1\nSV hinge_words a%2 b\n1 1:1\n-1 1:2\n", 8, "'a%2' is no word");
     REFUSED(SIZES "rho 0\nlabel 1 2\nnr_sv 1 1\nSV hinge_words a %0a\n1 1:1\n-1 1:2\n", 8, "control characters");
@@ -491,11 +465,7 @@ TEST(truncated)
     size_t last_line = (size_t)(strstr(text, "0 -1e-05 3:1e+22") - text);
     for (size_t size = 0; size < sizeof text - 1; size++) {
         struct hinge_model *model = NULL;
-        char *copy = malloc(size == 0 ? 1 : size);
-        assert_non_null(copy);
-        memcpy(copy, text, size);
-        hinge_status status = hinge_model_parse(&model, "m", copy, size, NULL, NULL);
-        free(copy);
+        hinge_status status = hinge_model_parse(&model, "m", copy_of(text, size), size, NULL, NULL);
         if (status != HINGE_EFORMAT && size < last_line + 3)
             fail_msg("%zu bytes are taken for a model", size);
         hinge_model_free(model);
@@ -512,9 +482,7 @@ TEST(damaged)
     uint64_t seed = 9;
     for (int i = 0; i < 30000; i++) {
         size_t size = strlen(texts[i % 3]);
-        char *copy = malloc(size);
-        assert_non_null(copy);
-        memcpy(copy, texts[i % 3], size);
+        char *copy = copy_of(texts[i % 3], size);
         for (int k = 0; k < 1 + i / 3 % 3; k++) {
             char c = bytes[hg_random_below(&seed, sizeof bytes)];
             copy[hg_random_below(&seed, size)] = c;
@@ -523,7 +491,6 @@ TEST(damaged)
         hinge_status status = hinge_model_parse(&model, "m", copy, size, NULL, NULL);
         assert_true(status == HINGE_OK || status == HINGE_EFORMAT || status == HINGE_ENOMEM);
         hinge_model_free(model);
-        free(copy);
     }
 }
 
@@ -545,12 +512,9 @@ TEST(saves_exactly)
         model->sv[i] = hg_random(&seed) % 3 == 0 ? ldexp(-(double)hg_random(&seed), -(int)(hg_random(&seed) % 90)) : 0;
     model->sv[D - 1] = 1;
     struct hinge_model *again = NULL;
-    if (hinge_model_save(model, path_of("model"), &err) != HINGE_OK ||
-        hinge_model_load(&again, path_of("model"), NULL, &err) != HINGE_OK)
-        fail_msg("%s", err.text);
-    check_equal(model, again);
-    hinge_model_free(again);
-    hinge_model_free(model);
+    assert_ok(hinge_model_save(given_back(model), path_of("model"), &err));
+    assert_ok(hinge_model_load(&again, path_of("model"), NULL, &err));
+    check_equal(model, given_back(again));
     assert_int_equal(hinge_model_load(&again, "/nowhere/at/all", NULL, &err), HINGE_EIO);
     assert_int_equal(hinge_model_save(NULL, path_of("model"), &err), HINGE_EINVAL);
 }
@@ -563,9 +527,7 @@ TEST(libsvm_reads_ours)
                                      hinge_kernel_rbf(0.1), hinge_kernel_sigmoid(0.5, 1) };
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         struct hinge_model *model = three_classes(kernels[k]);
-        assert_int_equal(hinge_model_save(model, path_of("model"), NULL), HINGE_OK);
-        struct svm_model *theirs = svm_load_model(path_of("model"));
-        assert_non_null(theirs);
+        const struct svm_model *theirs = oracle_read(model).model;
         assert_int_equal(theirs->l, 4);
         assert_int_equal(theirs->nr_class, 3);
         assert_int_equal(theirs->param.kernel_type, kernels[k].type);
@@ -581,7 +543,6 @@ TEST(libsvm_reads_ours)
             assert_memory_equal(row, model->sv + 3 * i, sizeof row);
             assert_true(theirs->sv_coef[0][i] == model->coef[i] && theirs->sv_coef[1][i] == model->coef[4 + i]);
         }
-        svm_free_and_destroy_model(&theirs);
     }
     /* what LIBSVM has no words for, it refuses */
     struct hinge_model *model = three_classes(hinge_kernel_linear());
@@ -603,6 +564,7 @@ static void check_theirs(const struct svm_model *theirs)
     struct hinge_model *ours = NULL;
     assert_int_equal(svm_save_model(path_of("model"), theirs), 0);
     assert_ok(hinge_model_load(&ours, path_of("model"), NULL, &err));
+    given_back(ours);
     assert_int_equal(ours->task, theirs->param.svm_type);
     assert_int_equal(ours->kernel.type, theirs->param.kernel_type);
     assert_int_equal(ours->n_classes, theirs->nr_class);
@@ -634,7 +596,6 @@ static void check_theirs(const struct svm_model *theirs)
                 break;
         }
     }
-    hinge_model_free(ours);
 }
 
 TEST(reads_libsvm)
@@ -701,7 +662,7 @@ TEST(reads_libsvm)
 TEST(files_after_a_fork)
 {
     enum { N = 2500, D = 40, SMALL = 50 };
-    double *points = malloc(sizeof(double) * N * D), y[N];
+    double *points = get((size_t)N * D, sizeof *points), y[N];
     for (size_t i = 0; i < (size_t)N * D; i++)
         points[i] = sin(7.0 * (double)i * (double)i);
     for (size_t i = 0; i < N; i++)
@@ -709,29 +670,21 @@ TEST(files_after_a_fork)
     for (size_t n = SMALL; n <= N; n += N - SMALL) {
         hinge_matrix x = hinge_matrix_f64(points, n, D);
         hinge_params params = hinge_params_default(HINGE_C_SVC);
-        hinge_model *model;
-        char *text, *again;
-        size_t size, same;
         params.threads = 2;
         params.C = 0.01; /* all rows are support vectors */
-        assert_int_equal(hinge_train(&model, &x, y, &params, NULL, NULL), HINGE_OK);
+        const hinge_model *model = trained(&x, y, &params, NULL);
         omp_set_num_threads(2);
-        assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
+        struct text text = text_of(model);
         assert_int_equal(hinge_model_n_sv(model), n);
         pid_t child = fork();
         if (child == 0) {
             alarm(60);
             if (n > SMALL) /* what is worth threads goes by the caller's */
                 omp_set_num_threads(1);
-            struct hinge_model *read = parse_text(text, size, NULL);
-            hinge_status status = hinge_model_format(read, &again, &same, NULL);
-            _exit(status != HINGE_OK || size != same || memcmp(text, again, size) != 0);
+            _exit(!same_text(text, text_of(parse_text(text.bytes, text.size, NULL))));
         }
         int status = -1;
         assert_true(waitpid(child, &status, 0) == child);
         assert_int_equal(status, 0);
-        hinge_free(text);
-        hinge_model_free(model);
     }
-    free(points);
 }

@@ -364,8 +364,7 @@ static void same_bits(const hinge_matrix *x, const double *y, hinge_params param
     hinge_report reports[3];
     for (int t = 0; t < 3; t++) {
         params.threads = 1 << t;
-        models[t] = NULL;
-        assert_int_equal(hinge_train(&models[t], x, y, &params, &reports[t], NULL), HINGE_OK);
+        models[t] = trained(x, y, &params, &reports[t]);
         assert_int_equal(reports[t].threads, 1 << t);
     }
     size_t n = x->rows;
@@ -377,8 +376,6 @@ static void same_bits(const hinge_matrix *x, const double *y, hinge_params param
         assert_memory_equal(hinge_model_rho(models[0]), hinge_model_rho(models[t]), sizeof(double));
         assert_true(reports[0].gap == reports[t].gap && reports[0].rounds == reports[t].rounds);
     }
-    for (int t = 0; t < 3; t++)
-        hinge_model_free(models[t]);
 }
 
 TEST(any_number_of_threads)
@@ -419,13 +416,9 @@ TEST(types_of_data)
         set.x[k] = (float)set.x[k];
     hinge_matrix a = set_matrix(&set), b = { x32, HINGE_F32, set.n, 5, 7 };
     hinge_params params = linear(HINGE_C_SVC, 1);
-    hinge_model *m = NULL, *k = NULL;
-    assert_int_equal(hinge_train(&m, &a, set.y, &params, NULL, NULL), HINGE_OK);
-    assert_int_equal(hinge_train(&k, &b, set.y, &params, NULL, NULL), HINGE_OK);
-    double *f = fit_beta(m, set.n), *g = fit_beta(k, set.n);
+    double *f = fit_beta(trained(&a, set.y, &params, NULL), set.n);
+    double *g = fit_beta(trained(&b, set.y, &params, NULL), set.n);
     assert_memory_equal(f, g, set.n * sizeof *f);
-    hinge_model_free(m);
-    hinge_model_free(k);
 }
 
 /* Features of size 1e3 to 1e7 side by side, and n = 200 in one dimension: converged is said only of what is. */
@@ -591,10 +584,8 @@ TEST(degenerate)
     set = set_two_class(17, 40, 2, 1); /* no features at all */
     hinge_matrix none = hinge_matrix_f64(set.x, set.n, 0);
     params = linear(HINGE_C_SVC, 1);
-    model = NULL;
-    assert_int_equal(hinge_train(&model, &none, set.y, &params, &report, NULL), HINGE_OK);
+    trained(&none, set.y, &params, &report);
     assert_int_equal(report.outcome, HINGE_CONVERGED);
-    hinge_model_free(model);
     for (size_t k = 0; k < set.n * 2; k++)
         set.x[k] *= 1e200; /* overflows */
     model = fit(&set, &params, &report);

@@ -54,10 +54,10 @@ static void finish_and_check(struct problem *p, double from)
     assert_true(res.bytes > 0 && res.bytes <= o.bytes);
     assert_true(hg_qp_violation(&p->qp, plain) <= 1e-10 + 1e-14 * (double)p->n && res.violation <= 1e-10);
     assert_true(largest_difference(g, plain, p->n) <= 1e-14 * (double)p->n);
-    CHECK_NEAR(hg_qp_objective(&p->qp, plain), p->objective, 1e-10 * fabs(p->objective));
+    assert_near(hg_qp_objective(&p->qp, plain), p->objective, 1e-10 * fabs(p->objective));
     for (int l = 0; l < p->qp.layers; l++)
         for (size_t i = 0; i < p->n; i++)
-            CHECK_NEAR(p->qp.beta[l][i], p->optimum[l][i], 1e-4);
+            assert_near(p->qp.beta[l][i], p->optimum[l][i], 1e-4);
 }
 
 TEST(test_known_optimum)
@@ -68,7 +68,6 @@ TEST(test_known_optimum)
             struct problem p = problem_new(kind, 400, 5 + r, 0.4, 0.3, ridge[r]);
             finish_and_check(&p, 1e-3);
             finish_and_check(&p, 0.1);
-            problem_free(&p);
         }
 }
 
@@ -85,7 +84,6 @@ TEST(test_few_systems)
         run(&p, HINGE_F64, &smo);
         struct hg_newton_result res = finish(&p, &o, g);
         assert_true(res.end == HG_NEWTON_DONE && res.systems <= 4 && res.steps == 0);
-        problem_free(&p);
     }
 }
 
@@ -108,7 +106,6 @@ TEST(test_granted)
             assert_true(res.work > 0 && (!tight || res.work < work));
             work = res.work;
         }
-        problem_free(&p);
     }
 }
 
@@ -126,8 +123,7 @@ TEST(test_all_at_bounds)
         struct hg_newton_result res = finish(&p, &o, g);
         assert_int_equal(res.end, HG_NEWTON_DONE);
         for (size_t i = 0; i < 200; i++)
-            CHECK_NEAR(p.qp.beta[0][i], p.optimum[0][i], 1e-9);
-        problem_free(&p);
+            assert_near(p.qp.beta[0][i], p.optimum[0][i], 1e-9);
     }
 }
 
@@ -316,7 +312,6 @@ TEST(test_no_room)
     assert_memory_equal(before, p.qp.beta[0], 400 * sizeof *before);
     o.bytes = res.bytes * 3 / 2; /* those near the bounds need more than those inside */
     assert_int_equal(finish(&p, &o, g).end, HG_NEWTON_DONE);
-    problem_free(&p);
 
     struct set s = set_two_class(3, 400, 4, 1.5);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -339,8 +334,8 @@ TEST(test_no_room)
 TEST(test_threads_give_the_same_bits)
 {
     enum { N = 900 };
-    double *one[2] = { malloc(N * sizeof(double)), malloc(N * sizeof(double)) }, *g = malloc(N * sizeof *g),
-           *first = malloc(N * sizeof *first);
+    double *one[2] = { get(N, sizeof(double)), get(N, sizeof(double)) }, *g = get(N, sizeof *g),
+           *first = get(N, sizeof *first);
     for (int kind = next_kind(-1); kind < KINDS; kind = next_kind(kind)) {
         struct problem p = problem_new(kind, N, 41, 0.7, 0.2, 1e-3);
         for (int threads = 1; threads <= 3; threads++) {
@@ -359,9 +354,7 @@ TEST(test_threads_give_the_same_bits)
             if (threads > 1)
                 assert_memory_equal(first, g, N * sizeof *g);
         }
-        problem_free(&p);
     }
-    free(one[0]), free(one[1]), free(g), free(first);
 }
 
 struct stopper {
@@ -394,7 +387,6 @@ TEST(test_stopped)
         double end = plain_objective(p.k, &p.qp);
         assert_true(res.gained ? end < start : end == start);
     }
-    problem_free(&p);
 }
 
 TEST(test_failing_source)
@@ -411,7 +403,6 @@ TEST(test_failing_source)
         assert_int_equal(hg_newton_finish(&p.qp, &rows.super, g, &o, &res), HINGE_ECALLBACK);
         check_feasible(&p);
     }
-    problem_free(&p);
 }
 
 /* SMO turns to it for a tight eps, and never where it was told not to. */
@@ -429,7 +420,6 @@ TEST(test_when)
             assert_true((res.report.newton_no_room > 0) == (newton < 0));
             check_optimum(&p, &res, 1e-8);
         }
-        problem_free(&p);
     }
 }
 

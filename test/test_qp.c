@@ -8,69 +8,63 @@
 
 TEST(test_by_hand)
 {
-    struct hg_qp qp;
-    assert_int_equal(hg_qp_init(&qp, 4, 1, NULL), HINGE_OK);
+    struct hg_qp qp = new_qp(4, 1);
     double g[4] = { 1, 2, 3, 4 };
     set(&qp, 0, 0, -1, 0, 2, 1);    /* free: F = 0 */
     set(&qp, 0, 1, -1, 0, 2, 0);    /* up only: F = 1 */
     set(&qp, 0, 2, 1, -2, 0, -2);   /* up only: F = 4 */
     set(&qp, 0, 3, 1, -2, 0, -0.5); /* free: F = 5 */
-    CHECK_NEAR(hg_qp_objective(&qp, g), 0.5 * 1 - 1 + 0.5 * -2 * 3 - 2 + 0.5 * -0.5 * 4 - 0.5, 1e-15);
-    CHECK_NEAR(hg_qp_violation(&qp, g), 5, 1e-15);
-    CHECK_NEAR(hg_qp_bias(&qp, NULL, 4, g, 0), -2.5, 1e-15);
+    assert_near(hg_qp_objective(&qp, g), 0.5 * 1 - 1 + 0.5 * -2 * 3 - 2 + 0.5 * -0.5 * 4 - 0.5, 1e-15);
+    assert_near(hg_qp_violation(&qp, g), 5, 1e-15);
+    assert_near(hg_qp_bias(&qp, NULL, 4, g, 0), -2.5, 1e-15);
     static const uint32_t point[] = { 2, 1, 3 };
-    CHECK_NEAR(hg_qp_bias(&qp, point, 3, g, 0), -(3 + 1), 1e-15); /* point 3 has g[2]: free, F = 4 */
-    CHECK_NEAR(hg_qp_bias(&qp, point, 2, g, 0), -1, 1e-15);       /* up only: F = 1 + 1 and 2 - 1 */
+    assert_near(hg_qp_bias(&qp, point, 3, g, 0), -(3 + 1), 1e-15); /* point 3 has g[2]: free, F = 4 */
+    assert_near(hg_qp_bias(&qp, point, 2, g, 0), -1, 1e-15);       /* up only: F = 1 + 1 and 2 - 1 */
     qp.beta[0][0] = 2;                                            /* down only: F = 0 */
     qp.beta[0][3] = -2;                                           /* up only: F = 5 */
-    CHECK_NEAR(hg_qp_bias(&qp, NULL, 4, g, 0), -(0 + 1) / 2.0, 1e-15);
+    assert_near(hg_qp_bias(&qp, NULL, 4, g, 0), -(0 + 1) / 2.0, 1e-15);
     assert_true(hg_qp_violation(&qp, g) <= 0);
     qp.kink = 0.25;
     set(&qp, 0, 0, 1, -2, 2, 0);  /* on the kink: up 2.25, down 1.75 */
     set(&qp, 0, 1, 1, -2, 2, 1);  /* free, positive: 3.25 */
     set(&qp, 0, 2, 1, -2, 2, -1); /* free, negative: 3.75 */
     set(&qp, 0, 3, 1, -2, 2, 2);  /* down only: 5.25 */
-    CHECK_NEAR(hg_qp_violation(&qp, g), 5.25 - 2.25, 1e-15);
-    CHECK_NEAR(hg_qp_bias(&qp, NULL, 4, g, 0), -3.5, 1e-15);
-    CHECK_NEAR(hg_qp_objective(&qp, g), 1 + 1 - 1.5 - 1 + 4 + 2 + 0.25 * 4, 1e-15);
-    hg_qp_free(&qp);
-    hg_qp_free(&qp);
+    assert_near(hg_qp_violation(&qp, g), 5.25 - 2.25, 1e-15);
+    assert_near(hg_qp_bias(&qp, NULL, 4, g, 0), -3.5, 1e-15);
+    assert_near(hg_qp_objective(&qp, g), 1 + 1 - 1.5 - 1 + 4 + 2 + 0.25 * 4, 1e-15);
 }
 
 TEST(test_two_layers_by_hand)
 {
-    struct hg_qp qp;
-    assert_int_equal(hg_qp_init(&qp, 2, 2, NULL), HINGE_OK);
+    struct hg_qp qp = new_qp(2, 2);
     double g[2] = { 1, 2 };
     set(&qp, 0, 0, 0, 0, 1, 0.5);
     set(&qp, 0, 1, 3, 0, 1, 0.25);
     set(&qp, 1, 0, -1, -1, 0, -0.5);
     set(&qp, 1, 1, 4, -1, 0, 0); /* down only */
-    CHECK_NEAR(hg_qp_beta(&qp, 0), 0, 0);
-    CHECK_NEAR(hg_qp_objective(&qp, g), 0.25 + (0.25 + 0.75) + (-0.25 + 0.5), 1e-15);
-    CHECK_NEAR(hg_qp_violation(&qp, g), 6 - 0, 1e-15); /* layer 0: 5 - 1, layer 1: 6 - 0 */
-    CHECK_NEAR(hg_qp_bias(&qp, NULL, 2, g, 0), -3, 1e-15);
-    CHECK_NEAR(hg_qp_bias(&qp, NULL, 2, g, 1), 0, 1e-15);
-    hg_qp_free(&qp);
+    assert_near(hg_qp_beta(&qp, 0), 0, 0);
+    assert_near(hg_qp_objective(&qp, g), 0.25 + (0.25 + 0.75) + (-0.25 + 0.5), 1e-15);
+    assert_near(hg_qp_violation(&qp, g), 6 - 0, 1e-15); /* layer 0: 5 - 1, layer 1: 6 - 0 */
+    assert_near(hg_qp_bias(&qp, NULL, 2, g, 0), -3, 1e-15);
+    assert_near(hg_qp_bias(&qp, NULL, 2, g, 1), 0, 1e-15);
 }
 
 TEST(test_project)
 {
-    struct hg_qp qp;
-    assert_int_equal(hg_qp_init(&qp, 3, 1, NULL), HINGE_OK);
+    struct hg_qp qp = new_qp(3, 1);
     set(&qp, 0, 0, 0, 0, 1, 5);
     set(&qp, 0, 1, 0, -1, 0, -0.5);
     set(&qp, 0, 2, 0, -2, 2, NAN);
     double sum = 0;
     assert_true(hg_qp_project(&qp, &sum)); /* clipped: 1, -0.5, -2; of 1.5 missing, the second takes 0.5 */
-    CHECK_NEAR(qp.beta[0][0], 1, 0);
-    CHECK_NEAR(qp.beta[0][1], 0, 0);
-    CHECK_NEAR(qp.beta[0][2], -1, 1e-15);
+    assert_near(qp.beta[0][0], 1, 0);
+    assert_near(qp.beta[0][1], 0, 0);
+    assert_near(qp.beta[0][2], -1, 1e-15);
     sum = -0.25; /* the third alone is inside its box: the others stay at their bounds */
     assert_true(hg_qp_project(&qp, &sum));
-    CHECK_NEAR(qp.beta[0][0], 1, 0);
-    CHECK_NEAR(qp.beta[0][1], 0, 0);
-    CHECK_NEAR(qp.beta[0][2], -1.25, 1e-15);
+    assert_near(qp.beta[0][0], 1, 0);
+    assert_near(qp.beta[0][1], 0, 0);
+    assert_near(qp.beta[0][2], -1.25, 1e-15);
     sum = -3; /* all the room there is */
     assert_true(hg_qp_project(&qp, &sum));
     assert_true(qp.beta[0][0] == 0 && qp.beta[0][1] == -1 && qp.beta[0][2] == -2);
@@ -90,13 +84,12 @@ TEST(test_project)
     assert_true(hg_qp_project(&qp, &sum));
     assert_true(qp.beta[0][0] == 1 && qp.beta[0][1] == -1 && qp.beta[0][2] == 2);
     double g[] = { 3, -4, 0.5 }; /* down, up, down */
-    CHECK_NEAR(hg_qp_violation(&qp, g), 4, 0);
-    CHECK_NEAR(hg_qp_bias(&qp, NULL, 3, g, 0), 0, 0);
+    assert_near(hg_qp_violation(&qp, g), 4, 0);
+    assert_near(hg_qp_bias(&qp, NULL, 3, g, 0), 0, 0);
     g[1] = -2;
-    CHECK_NEAR(hg_qp_violation(&qp, g), 3, 0);
+    assert_near(hg_qp_violation(&qp, g), 3, 0);
     g[0] = -1, g[1] = 1, g[2] = -2; /* at rest */
-    CHECK_NEAR(hg_qp_violation(&qp, g), 0, 0);
-    hg_qp_free(&qp);
+    assert_near(hg_qp_violation(&qp, g), 0, 0);
 }
 
 /* ---- known optima ---------------------------------------------------------------------------------------- */
@@ -123,12 +116,10 @@ TEST(test_known_optimum)
             for (int type = HINGE_F32; type <= HINGE_F64; type++)
                 for (size_t q = 0; q <= 64; q += 16)
                     solve_and_check(&p, type, q, 1e-9);
-            problem_free(&p);
             p = problem_new(kind, 500, seed, 0.2, 0.4, 0.5);
             solve_and_check(&p, seed % 2 ? HINGE_F32 : HINGE_F64, 16, 1e-9);
             solve_and_check(&p, HINGE_F32, 64, 1e-9);
             solve_and_check(&p, HINGE_F64, 0, 1e-9);
-            problem_free(&p);
         }
 }
 
@@ -137,7 +128,6 @@ TEST(test_known_optimum_2000)
     for (int kind = 0; kind < KINDS; kind++) {
         struct problem p = problem_new(kind, 2000, 7, 0.05, 0.1, 0.5);
         solve_and_check(&p, kind % 2 ? HINGE_F32 : HINGE_F64, 64, 1e-9);
-        problem_free(&p);
     }
 }
 
@@ -146,7 +136,6 @@ TEST(test_known_optimum_4200)
 {
     struct problem p = problem_new(BY_CLASS, 4200, 8, 0.02, 0.03, 0.5);
     solve_and_check(&p, HINGE_F64, 256, 1e-7);
-    problem_free(&p);
 }
 
 /* The least working set: one pair, or less than a pair for each layer. */
@@ -156,7 +145,6 @@ TEST(test_tiny_working_sets)
         for (size_t q = 2; q <= 7; q++) {
             struct problem p = problem_new(kind, 40, 9, 0.4, 0.3, 0.5);
             solve_and_check(&p, HINGE_F64, q, 1e-6);
-            problem_free(&p);
         }
 }
 
@@ -179,7 +167,6 @@ TEST(test_tiny_problems)
                     if (!has_free[l]) /* then the bias is an interval, and ours need not be its midpoint */
                         res.bias[l] = p.bias[l];
                 check_optimum(&p, &res, 1e-9);
-                problem_free(&p);
             }
 }
 
@@ -210,7 +197,6 @@ TEST(test_cache_budgets)
     struct hg_smo_result res = run(&p, HINGE_F64, &o);
     assert_int_equal(res.report.rows_evicted, 0);
     assert_true(res.columns_computed <= 500 * 500); /* each row once */
-    problem_free(&p);
 }
 
 /* Many points at bounds and a small working set: shrinking must happen, and the optimum be the same. */
@@ -229,7 +215,7 @@ TEST(test_shrinking)
             shrunk += w.least_active < 1000;
             assert_int_equal(w.rounds, res.report.rounds);
             /* by f32 steps, and anew */
-            CHECK_NEAR(w.objective, res.report.objective, 1e-7 * fabs(res.report.objective));
+            assert_near(w.objective, res.report.objective, 1e-7 * fabs(res.report.objective));
             check_optimum(&p, &res, 1e-7);
             w = (struct watch){ 0 };
             o.shrinking = false;
@@ -237,7 +223,6 @@ TEST(test_shrinking)
             res = run(&p, HINGE_F32, &o);
             assert_int_equal(w.least_active, 1200);
             check_optimum(&p, &res, 1e-7);
-            problem_free(&p);
         }
     assert_true(shrunk >= 10);
 }
@@ -247,7 +232,7 @@ TEST(test_shrinking)
 TEST(test_points_come_back)
 {
     enum { N = 800 };
-    double *g = malloc(N * sizeof *g);
+    double *g = get(N, sizeof *g);
     int woken = 0;
     for (int run_number = 0; run_number < 10; run_number++) {
         struct problem p = problem_new(run_number % KINDS, N, 3 + run_number / KINDS, 0.3, 0.3, 0.004);
@@ -265,18 +250,16 @@ TEST(test_points_come_back)
         plain_gradient(p.k, &p.qp, g);
         assert_true(w.least_active < N && hg_qp_violation(&p.qp, g) <= 2e-3);
         woken += w.widened;
-        problem_free(&p);
     }
     print_message("points came back %d times in 10 runs\n", woken);
     assert_true(woken > 0);
-    free(g);
 }
 
 /* Where values are dear, those of K_WW whose rows are held are not made again, and are the same. */
 TEST(test_held_rows_serve_the_block)
 {
     enum { N = 700 };
-    double *cheap = malloc(N * sizeof *cheap);
+    double *cheap = get(N, sizeof *cheap);
     for (int kind = 0; kind < KINDS; kind++)
         for (int f32 = 0; f32 <= 1; f32++) {
             struct problem p = problem_new(kind, N, 43, 0.3, 0.3, 0.05);
@@ -295,14 +278,12 @@ TEST(test_held_rows_serve_the_block)
             }
             assert_memory_equal(cheap, p.qp.beta[0], N * sizeof *cheap);
             assert_true(values[1] < values[0]);
-            problem_free(&p);
         }
-    free(cheap);
 }
 
 TEST(test_threads_give_the_same_bits)
 {
-    double *one[2] = { malloc(700 * sizeof(double)), malloc(700 * sizeof(double)) };
+    double *one[2] = { get(700, sizeof(double)), get(700, sizeof(double)) };
     for (int kind = 0; kind < KINDS; kind++) {
         struct problem p = problem_new(kind, 700, 41, 0.2, 0.3, 0.1);
         uint64_t iterations = 0;
@@ -321,8 +302,5 @@ TEST(test_threads_give_the_same_bits)
             iterations = threads == 1 ? res.report.iterations : iterations;
             assert_int_equal(res.report.iterations, iterations);
         }
-        problem_free(&p);
     }
-    free(one[0]);
-    free(one[1]);
 }

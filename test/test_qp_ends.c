@@ -23,7 +23,6 @@ TEST(test_warm_start)
         assert_true(hg_qp_project(&p.qp, p.sums));
         res = run(&p, HINGE_F32, &o);
         check_optimum(&p, &res, 1e-9);
-        problem_free(&p);
     }
 }
 
@@ -40,10 +39,9 @@ TEST(test_iteration_limit)
             assert_int_equal(res.report.outcome, HINGE_MAX_ITER);
             assert_int_equal(res.report.iterations, limit);
             check_feasible(&p);
-            CHECK_NEAR(res.report.objective, plain_objective(p.k, &p.qp), 1e-9 * fabs(start));
+            assert_near(res.report.objective, plain_objective(p.k, &p.qp), 1e-9 * fabs(start));
             assert_true(res.report.objective < start && res.report.violation > o.eps);
         }
-    problem_free(&p);
 }
 
 TEST(test_stop)
@@ -63,7 +61,6 @@ TEST(test_stop)
     res = run(&p, HINGE_F64, &o);
     assert_int_equal(res.report.outcome, HINGE_STOPPED);
     assert_int_equal(res.report.iterations, 0);
-    problem_free(&p);
 }
 
 struct steps {
@@ -106,7 +103,6 @@ TEST(test_deadline)
         o.halt.deadline = 1e-9; /* long ago */
         assert_int_equal(run(&p, HINGE_F64, &o).report.outcome, HINGE_TIME_LIMIT);
         check_feasible(&p);
-        problem_free(&p);
     }
 }
 
@@ -124,7 +120,6 @@ TEST(test_failing_source)
         assert_int_equal(err.status, HINGE_ECALLBACK);
         assert_true(err.text[0] != '\0');
     }
-    problem_free(&p);
 }
 
 /* ---- kernels that are not what they should be ------------------------------------------------------------ */
@@ -143,7 +138,6 @@ TEST(test_not_finite)
                 restart(&p);
                 assert_int_equal(run(&p, type, &o).report.outcome, HINGE_NONFINITE);
             }
-            problem_free(&p);
         }
 }
 
@@ -152,9 +146,8 @@ TEST(test_duplicates)
 {
     size_t n = 200;
     struct problem p = problem_new(PLAIN, n, 72, 0.4, 0.3, 0.5);
-    double *k = malloc(4 * n * n * sizeof *k);
-    struct problem two = { .n = 2 * n, .k = k, .sums = { p.sums[0] } };
-    assert_int_equal(hg_qp_init(&two.qp, 2 * n, 1, NULL), HINGE_OK);
+    double *k = get(4 * n * n, sizeof *k);
+    struct problem two = { .qp = new_qp(2 * n, 1), .n = 2 * n, .k = k, .sums = { p.sums[0] } };
     for (size_t i = 0; i < 2 * n; i++) {
         for (size_t j = 0; j < 2 * n; j++)
             k[i * 2 * n + j] = p.k[i / 2 * n + j / 2];
@@ -166,13 +159,10 @@ TEST(test_duplicates)
         struct hg_smo_result res = run(&two, HINGE_F64, &o);
         assert_int_equal(res.report.outcome, HINGE_CONVERGED);
         check_feasible(&two);
-        CHECK_NEAR(res.report.objective, p.objective, 1e-6);
+        assert_near(res.report.objective, p.objective, 1e-6);
         for (size_t i = 0; i < n; i++)
-            CHECK_NEAR(two.qp.beta[0][2 * i] + two.qp.beta[0][2 * i + 1], p.optimum[0][i], 1e-6);
+            assert_near(two.qp.beta[0][2 * i] + two.qp.beta[0][2 * i + 1], p.optimum[0][i], 1e-6);
     }
-    hg_qp_free(&two.qp);
-    free(k);
-    problem_free(&p);
 }
 
 /* Rank 0: a linear program. Points with less off than the bias are at their upper bound. */
@@ -192,8 +182,7 @@ TEST(test_zero_kernel)
         struct hg_smo_result res = run(&p, HINGE_F32, &o);
         assert_int_equal(res.report.outcome, HINGE_CONVERGED);
         check_feasible(&p);
-        CHECK_NEAR(res.report.objective, p.objective, 1e-9);
-        problem_free(&p);
+        assert_near(res.report.objective, p.objective, 1e-9);
     }
 }
 
@@ -215,7 +204,6 @@ TEST(test_indefinite_ends)
                         res.report.outcome == HINGE_STALLED);
             check_feasible(&p);
             assert_true(plain_objective(p.k, &p.qp) <= start + 1e-9);
-            problem_free(&p);
         }
 }
 
@@ -229,7 +217,7 @@ TEST(test_coarse_rows)
         bool corrected, coarse;
     } cases[] = { { 1e-4, 1e-1, false, false }, { 1e-4, 1e-5, true, false }, { 3e-2, 1e-10, true, true } };
     struct problem p = problem_new(PLAIN, N, 75, 0.5, 0.2, 0.5);
-    double *k = malloc(N * N * sizeof *k), *g = malloc(N * sizeof *g), *wrong = malloc(N * sizeof *wrong);
+    double *k = get(N * N, sizeof *k), *g = get(N, sizeof *g), *wrong = get(N, sizeof *wrong);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         for (size_t at = 0; at < N * N; at++)
             k[at] = p.k[at] * (1 + ((at / N) * (at % N) % 2 == 0 ? 1 : -1) * cases[c].off);
@@ -249,13 +237,9 @@ TEST(test_coarse_rows)
             error = HG_MAX(error, fabs(g[i] - wrong[i]));
         assert_true(res.report.error >= 0 && res.report.error <= 1.01 * error); /* measured everywhere, and mended */
         if (!cases[c].coarse)
-            CHECK_NEAR(hg_qp_violation(&p.qp, g), res.report.violation, 1e-12);
+            assert_near(hg_qp_violation(&p.qp, g), res.report.violation, 1e-12);
         assert_true(hg_qp_violation(&p.qp, g) <= res.report.violation + 2 * res.report.error + 1e-12);
     }
-    free(k);
-    free(g);
-    free(wrong);
-    problem_free(&p);
 }
 
 /* A question that ends the run once the exact source has been asked so often. */
@@ -277,7 +261,7 @@ static void ask(void *arg)
 TEST(test_stop_in_correction)
 {
     enum { N = 300 };
-    double *k = malloc(N * N * sizeof *k), *g = malloc(N * sizeof *g);
+    double *k = get(N * N, sizeof *k), *g = get(N, sizeof *g);
     for (uint64_t seed = 75; seed < 80; seed++) {
         struct problem p = problem_new(PLAIN, N, seed, 0.5, 0.2, 0.5);
         for (size_t at = 0; at < N * N; at++)
@@ -302,9 +286,7 @@ TEST(test_stop_in_correction)
             assert_true(high - low < 0.1); /* not far from the end */
             assert_true(-res.bias[0] >= low - 1e-2 && -res.bias[0] <= high + 1e-2);
         }
-        problem_free(&p);
     }
-    free(k), free(g);
 }
 
 /* ---- other problems on the same points ------------------------------------------------------------------- */
@@ -330,13 +312,13 @@ static hinge_status solve_again(void *arg, struct hg_run *r, const double *whole
     struct again *a = arg;
     struct problem other = *a->p;
     size_t n = other.n;
-    double *g = malloc(n * sizeof *g), *plain = malloc(n * sizeof *plain);
+    double *g = get(n, sizeof *g), *plain = get(n, sizeof *plain);
     assert_int_equal(first->report.outcome, HINGE_CONVERGED);
     plain_gradient(other.k, &other.qp, plain);
     for (size_t i = 0; i < n; i++)
-        CHECK_NEAR(whole[i], plain[i], a->eps);
+        assert_near(whole[i], plain[i], a->eps);
     for (size_t f = 0; f < 5; f++) {
-        assert_int_equal(hg_qp_init(&other.qp, n, a->p->qp.layers, NULL), HINGE_OK);
+        other.qp = new_qp(n, a->p->qp.layers);
         other.qp.no_sum = a->p->qp.no_sum, other.qp.kink = a->p->qp.kink;
         for (int l = 0; l < other.qp.layers; l++)
             for (size_t i = 0; i < n; i++) {
@@ -352,21 +334,19 @@ static hinge_status solve_again(void *arg, struct hg_run *r, const double *whole
             plain_gradient(other.k, &other.qp, plain);
             assert_true(hg_qp_violation(&other.qp, plain) <= 2 * a->eps + 1e-13 * (double)n);
             for (size_t i = 0; i < n; i++)
-                CHECK_NEAR(g[i], plain[i], a->eps);
+                assert_near(g[i], plain[i], a->eps);
             for (int l = 0; l < other.qp.layers; l++)
-                CHECK_NEAR(res.bias[l], hg_qp_bias(&other.qp, NULL, n, plain, l), 2 * a->eps);
+                assert_near(res.bias[l], hg_qp_bias(&other.qp, NULL, n, plain, l), 2 * a->eps);
             a->work += work_of(&res.report, a->options);
             restart(&other);
             struct hg_smo_options o = *a->options;
             o.eps = a->eps, o.then = NULL;
             cold = run(&other, a->type, &o);
-            CHECK_NEAR(res.report.objective, cold.report.objective, 2 * a->eps * (double)n);
+            assert_near(res.report.objective, cold.report.objective, 2 * a->eps * (double)n);
             a->cold_work += work_of(&cold.report, a->options);
             a->solved++;
         }
-        hg_qp_free(&other.qp);
     }
-    free(g), free(plain);
     return HINGE_OK;
 }
 
@@ -385,6 +365,5 @@ TEST(test_again)
             check_optimum(&p, &res, 1e-7);
             assert_true(kind >= BY_CLASS || a.solved == 5);
             assert_true(kind >= BY_CLASS || a.work < a.cold_work);
-            problem_free(&p);
         }
 }

@@ -320,36 +320,25 @@ TEST(files)
 {
     struct set set = set_regression(13, 80, 3);
     hinge_params params = quantile(0.1 + 0.2, hinge_kernel_rbf(0.5), 2); /* a level of many digits */
-    hinge_model *model = fit(&set, &params, NULL), *again = NULL;
-    char *text;
-    size_t size;
+    hinge_model *model = fit(&set, &params, NULL);
     assert_int_equal(hinge_model_set_training(model, &params, NULL), HINGE_OK);
-    assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
-    assert_int_equal(hinge_model_parse(&again, "text", text, size, NULL, NULL), HINGE_OK);
+    hinge_model *again = written_and_read(model);
     hinge_params told;
     assert_int_equal(hinge_model_training(again, &told, NULL), 1);
     assert_true(told.task == HINGE_QUANTILE && told.tau == params.tau && told.C == 2);
     assert_true(hinge_model_task(again) == HINGE_QUANTILE && hinge_model_tau(again) == params.tau);
-    hinge_free(text);
     assert_int_equal(hinge_model_set_training(model, NULL, NULL), HINGE_OK); /* a key that LIBSVM refuses */
-    assert_int_equal(hinge_model_save(model, path_of("model"), NULL), HINGE_OK);
-    struct svm_model *theirs = svm_load_model(path_of("model"));
-    assert_non_null(theirs);
-    assert_int_equal(svm_get_svm_type(theirs), EPSILON_SVR);
+    struct oracle theirs = oracle_read(model);
+    assert_int_equal(svm_get_svm_type(theirs.model), EPSILON_SVR);
     double *f = fit_labels(again, &set), *g = get(set.n, sizeof *g);
-    for (size_t i = 0; i < set.n; i++) {
-        struct svm_node row[4] = { { 1, set.x[3 * i] }, { 2, set.x[3 * i + 1] }, { 3, set.x[3 * i + 2] }, { -1, 0 } };
-        g[i] = svm_predict(theirs, row);
-    }
+    oracle_predict(&theirs, &set, g, NULL);
     assert_true(largest_difference(f, g, set.n) <= 1e-4);
-    svm_free_and_destroy_model(&theirs);
     assert_int_equal(hinge_model_locate(again, matrix_of(&set), set.y, NULL, NULL), HINGE_OK);
     hinge_certificate c = certified(again, &set, &params);
     assert_true(c.gap >= 0 && c.gap < 1e-6 * c.primal);
     params.tau = 0.5;
     assert_refused(hinge_certify(again, matrix_of(&set), set.y, &params, &c, &err),
                    HINGE_EINVAL, "tau: 0.5, and the model was trained for 0.3");
-    hinge_model_free(again);
 }
 
 TEST(spoilt_files)
@@ -375,14 +364,10 @@ TEST(spoilt_files)
     }
     const char good[] = "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho -1\n"
                         "SV hinge_features 3 hinge_tau 0.25\n";
-    char *again;
-    size_t size;
     assert_int_equal(hinge_model_parse(&model, "text", good, sizeof good - 1, NULL, NULL), HINGE_OK);
     assert_true(hinge_model_n_features(model) == 3 && hinge_model_tau(model) == 0.25);
-    assert_int_equal(hinge_model_format(model, &again, &size, NULL), HINGE_OK);
-    assert_true(size == sizeof good - 1 && memcmp(again, good, size) == 0);
-    hinge_free(again);
-    hinge_model_free(model);
+    struct text again = text_of(given_back(model));
+    assert_true(again.size == sizeof good - 1 && memcmp(again.bytes, good, again.size) == 0);
 }
 
 static void refused(const hinge_params *params, const char *says)

@@ -12,16 +12,6 @@
 #include <unistd.h>
 
 /* Worker threads make no assertions, which cmocka wants in the main thread: they keep what they saw. */
-struct text {
-    char *bytes;
-    size_t size;
-};
-
-static bool same_text(struct text a, struct text b)
-{
-    return a.bytes != NULL && b.bytes != NULL && a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
-}
-
 /* ---- several trainings at once ----------------------------------------------------------------------------------- */
 
 static int dot(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
@@ -351,7 +341,7 @@ TEST(files_at_once)
     for (size_t i = 0; i < 2; i++) {
         params.C = i == 0 ? 1 : 100;
         models[i] = fit(&set, &params, NULL);
-        assert_int_equal(hinge_model_format(models[i], &texts[i].bytes, &texts[i].size, NULL), HINGE_OK);
+        texts[i] = text_of(models[i]);
     }
     assert_false(same_text(texts[0], texts[1]));
     assert_int_equal(hinge_model_save(models[0], path, NULL), HINGE_OK);
@@ -365,6 +355,4 @@ TEST(files_at_once)
         pthread_join(threads[i], NULL);
     for (size_t i = 0; i < 4; i++)
         assert_true(users[i].ok);
-    for (size_t i = 0; i < 2; i++)
-        hinge_free(texts[i].bytes);
 }
