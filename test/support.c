@@ -3,6 +3,7 @@
 
 #include <hinge/io.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 hinge_error err;
@@ -515,7 +516,8 @@ struct oracle oracle_train(const struct set *set, const hinge_params *params)
                                .weight = (double *)(uintptr_t)params->class_weights,
                                .nu = params->nu,
                                .p = params->p,
-                               .shrinking = 1 };
+                               .shrinking = 1,
+                               .probability = params->probability };
     if (p.gamma == HINGE_GAMMA_AUTO)
         p.gamma = 1.0 / (double)set->d;
     heard_objective = heard_rho = 0;
@@ -533,13 +535,31 @@ struct oracle oracle_train(const struct set *set, const hinge_params *params)
     return oracle;
 }
 
+/* LIBSVM complains on standard error. */
+static struct svm_model *their_load(const hinge_model *model)
+{
+    int errors = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY);
+    assert_ok(hinge_model_save(model, path_of("model"), &err));
+    assert_true(errors >= 0 && null >= 0 && dup2(null, STDERR_FILENO) >= 0);
+    struct svm_model *theirs = svm_load_model(path_of("model"));
+    assert_true(dup2(errors, STDERR_FILENO) >= 0);
+    close(errors);
+    close(null);
+    if (theirs != NULL)
+        at_end(end_theirs, theirs);
+    return theirs;
+}
+
 struct oracle oracle_read(const hinge_model *model)
 {
-    assert_ok(hinge_model_save(model, path_of("model"), &err));
-    struct oracle oracle = { .model = svm_load_model(path_of("model")), .n_problems = hinge_model_n_problems(model) };
+    struct oracle oracle = { .model = their_load(model), .n_problems = hinge_model_n_problems(model) };
     assert_non_null(oracle.model);
-    at_end(end_theirs, oracle.model);
     return oracle;
+}
+
+bool oracle_refuses(const hinge_model *model)
+{
+    return their_load(model) == NULL;
 }
 
 void oracle_predict(const struct oracle *oracle, const struct set *set, double *labels, double *decisions)
@@ -552,6 +572,16 @@ void oracle_predict(const struct oracle *oracle, const struct set *set, double *
         if (labels != NULL)
             labels[i] = label;
     }
+}
+
+double *oracle_probabilities(const struct oracle *oracle, const struct set *set)
+{
+    struct svm_node **rows = make_rows(set, false);
+    size_t k = (size_t)svm_get_nr_class(oracle->model);
+    double *p = get(set->n * k, sizeof *p);
+    for (size_t i = 0; i < set->n; i++)
+        svm_predict_probability(oracle->model, rows[i], p + i * k);
+    return p;
 }
 
 void quiet(const char *text)

@@ -108,7 +108,9 @@ struct oracle {
  * precomputed kernel x holds kernel values. */
 struct oracle oracle_train(const struct set *set, const hinge_params *params);
 struct oracle oracle_read(const hinge_model *model); /* from the file that hinge writes */
+bool oracle_refuses(const hinge_model *model);       /* that file */
 void oracle_predict(const struct oracle *oracle, const struct set *set, double *labels, double *decisions);
+double *oracle_probabilities(const struct oracle *oracle, const struct set *set); /* [set->n * classes] */
 void quiet(const char *text); /* for svm_set_print_string_function: prints nothing */
 
 /* ---- Assertions -------------------------------------------------------------------------------------------------- */
