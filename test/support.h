@@ -69,12 +69,12 @@ double *plain_decisions(const hinge_model *model, const struct set *set);
 
 struct plain_certificate {
     double primal, dual, kkt, slackness, sum, box; /* as in hinge_certificate; objective = -dual */
+    double bounds;                                 /* sum of upper bounds */
 };
 
-/* One C-SVC or epsilon-SVR problem from the kernel matrix, the signs or targets y, upper bounds C and signed
- * coefficients; rows with C = 0 take no part. */
-struct plain_certificate plain_certify(hinge_task task, const double *gram, const double *y, const double *C,
-                                       const double *beta, size_t n, double rho, double p);
+/* One problem of C-SVC, epsilon-SVR or one class, from the model's coefficients of the set and its rho. Rows whose
+ * bound is 0 take no part; all params but weights are those of the training. */
+struct plain_certificate plain_certify(const hinge_model *model, const struct set *set, const hinge_params *params);
 
 /* ---- hinge ------------------------------------------------------------------------------------------------------- */
 
@@ -107,11 +107,11 @@ struct oracle {
 /* Trains LIBSVM as params say (weights of examples excepted), without a word on the terminal. With a
  * precomputed kernel x holds kernel values. */
 struct oracle oracle_train(const struct set *set, const hinge_params *params);
+double *oracle_validate(const struct set *set, const hinge_params *params, int folds); /* predictions [set->n] */
 struct oracle oracle_read(const hinge_model *model); /* from the file that hinge writes */
 bool oracle_refuses(const hinge_model *model);       /* that file */
 void oracle_predict(const struct oracle *oracle, const struct set *set, double *labels, double *decisions);
 double *oracle_probabilities(const struct oracle *oracle, const struct set *set); /* [set->n * classes] */
-void quiet(const char *text); /* for svm_set_print_string_function: prints nothing */
 
 /* ---- Assertions -------------------------------------------------------------------------------------------------- */
 

@@ -99,12 +99,9 @@ static size_t check_order(const struct set *set, const hinge_params *p, const do
 
 /* C-SVC and epsilon-SVR: the conditions of optimality over all rows. */
 static void check_conditions(const struct set *set, const hinge_params *p, const hinge_model *model,
-                             const hinge_report *r, const double *beta)
+                             const hinge_report *r)
 {
-    double *gram = plain_gram(&p->kernel, set, set), *C = get(set->n, sizeof *C);
-    for (size_t i = 0; i < set->n; i++)
-        C[i] = p->C;
-    struct plain_certificate c = plain_certify(p->task, gram, set->y, C, beta, set->n, hinge_model_rho(model)[0], p->p);
+    struct plain_certificate c = plain_certify(model, set, p);
     assert_near(c.kkt, r->violation, 1e-9);
     assert_true(c.kkt <= p->eps + 1e-9 && c.box <= 1e-15 && c.sum <= 1e-14);
     assert_close(-c.dual, r->objective, 1e-10);
@@ -146,7 +143,7 @@ static void check_set(const struct set *set, const hinge_params *p)
     assert_int_equal(r.n_bsv, bounded);
     assert_true(check_order(set, p, beta, factor) > 0);
     if (p->task == HINGE_C_SVC || p->task == HINGE_EPSILON_SVR)
-        check_conditions(set, p, model, &r, beta);
+        check_conditions(set, p, model, &r);
     if (p->task != HINGE_QUANTILE)
         check_against_libsvm(set, p, model, &r);
     hinge_certificate c = certified(model, set, p);
@@ -234,8 +231,8 @@ TEST(test_boxes_of_other_sizes)
     p.class_labels = labels;
     p.class_weights = weights;
     hinge_model *model = fit(&set, &p, &r);
-    double *beta = fit_beta(model, N), *gram = plain_gram(&p.kernel, &set, &set);
-    struct plain_certificate c = plain_certify(p.task, gram, set.y, C, beta, N, hinge_model_rho(model)[0], 0);
+    double *beta = fit_beta(model, N);
+    struct plain_certificate c = plain_certify(model, &set, &p);
     assert_true(c.kkt <= 2 * p.eps && c.box <= 1e-15 && c.sum <= 1e-14);
     assert_close(-c.dual, r.objective, 1e-10);
     for (size_t i = 0; i < N; i++)

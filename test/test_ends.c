@@ -17,41 +17,6 @@ static struct set normal_set(uint64_t seed, size_t n, size_t d, double scale)
     return s;
 }
 
-/* x_i - x_j in every feature: nothing cancels. */
-static double rbf_by_differences(const struct set *s, double gamma, size_t i, size_t j)
-{
-    double square = 0;
-    for (size_t c = 0; c < s->d; c++)
-        square += (s->x[i * s->d + c] - s->x[j * s->d + c]) * (s->x[i * s->d + c] - s->x[j * s->d + c]);
-    return exp(-gamma * square);
-}
-
-static double kernel_value(const struct set *s, const hinge_params *p, size_t i, size_t j)
-{
-    double dot = 0;
-    for (size_t c = 0; c < s->d; c++)
-        dot += s->x[i * s->d + c] * s->x[j * s->d + c];
-    return p->kernel.type == HINGE_LINEAR ? dot : rbf_by_differences(s, p->kernel.gamma, i, j);
-}
-
-/* max F down - min F up of C-SVC with the linear or RBF kernel, from the model's coefficients alone. */
-static double violation_of(const struct set *s, const hinge_params *p, const hinge_model *m)
-{
-    double *beta = fit_beta(m, s->n), high = -INFINITY, low = INFINITY;
-    double sign = hinge_model_labels(m)[0] > 0 ? 1 : -1; /* beta > 0 for the model's first class */
-    for (size_t i = 0; i < s->n; i++) {
-        double g = 0, y = sign * s->y[i], alpha = y * beta[i];
-        for (size_t j = 0; j < s->n; j++)
-            if (beta[j] != 0)
-                g += beta[j] * kernel_value(s, p, i, j);
-        if (y > 0 ? alpha < p->C : alpha > 0)
-            low = fmin(low, g - y);
-        if (y > 0 ? alpha > 0 : alpha < p->C)
-            high = fmax(high, g - y);
-    }
-    return high - low;
-}
-
 /* Three points 3,000 from the origin and 1 from each other. */
 TEST(far_from_the_origin)
 {
@@ -183,7 +148,7 @@ TEST(beyond_f32)
         p.kernel = hinge_kernel_rbf(tries[t].gamma), p.C = tries[t].C;
         hinge_report r;
         hinge_model *m = fit(tries[t].set, &p, &r);
-        double violation = violation_of(tries[t].set, &p, m);
+        double violation = plain_certify(m, tries[t].set, &p).kkt;
         if (r.outcome != HINGE_CONVERGED || !(violation <= 1.05 * p.eps))
             fail_msg("gamma %g: %s, violation %g, told %g", p.kernel.gamma, hinge_outcome_text(r.outcome), violation,
                      r.violation);
@@ -241,7 +206,7 @@ TEST(converged_is_true)
         p.eps = k % 3 == 0 ? 1e-5 : 1e-3;
         hinge_report r;
         hinge_model *m = fit(&s, &p, &r);
-        double violation = violation_of(&s, &p, m);
+        double violation = plain_certify(m, &s, &p).kkt;
         if (r.outcome == HINGE_CONVERGED && violation > 1.05 * p.eps)
             fail_msg("set %d, C %g: violation %g, told %g", k, p.C, violation, r.violation);
         converged += r.outcome == HINGE_CONVERGED;
@@ -265,12 +230,12 @@ TEST(starts_of_large_coefficients)
         m = fit(&s, &p, &r);
         assert_int_equal(r.outcome, HINGE_CONVERGED);
         assert_int_equal(r.iterations, 0);
-        assert_true(violation_of(&s, &p, m) <= 1.05 * p.eps);
+        assert_true(plain_certify(m, &s, &p).kkt <= 1.05 * p.eps);
         for (size_t i = 0; i < s.n; i++)
             beta[i] *= draw_unit(&draws);
         m = fit(&s, &p, &r);
-        if (r.outcome != HINGE_CONVERGED || !(violation_of(&s, &p, m) <= 1.05 * p.eps))
-            fail_msg("seed %d: %s, violation %g", (int)seed, hinge_outcome_text(r.outcome), violation_of(&s, &p, m));
+        if (r.outcome != HINGE_CONVERGED || !(plain_certify(m, &s, &p).kkt <= 1.05 * p.eps))
+            fail_msg("seed %d: %s, violation %g", (int)seed, hinge_outcome_text(r.outcome), plain_certify(m, &s, &p).kkt);
     }
 }
 

@@ -13,12 +13,7 @@ static void check_optimum(const char *name, const struct set *set, const hinge_p
 {
     hinge_report report;
     hinge_model *model = fit(set, params, &report);
-    double *beta = fit_beta(model, set->n), *C = get(set->n, sizeof *C), rho = hinge_model_rho(model)[0];
-    hinge_kernel kernel = hinge_model_kernel(model);
-    double *gram = plain_gram(&kernel, set, set);
-    for (size_t i = 0; i < set->n; i++)
-        C[i] = params->C;
-    struct plain_certificate c = plain_certify(params->task, gram, set->y, C, beta, set->n, rho, params->p);
+    struct plain_certificate c = plain_certify(model, set, params);
     if (report.outcome != HINGE_CONVERGED)
         fail_msg("%s: %s (violation %g)", name, hinge_outcome_text(report.outcome), report.violation);
     double gap = (c.primal - c.dual) / fmax(fabs(c.primal), fabs(c.dual));

@@ -226,35 +226,9 @@ TEST(threads_and_seeds)
 
 /* ---- LIBSVM's figures ------------------------------------------------------------------------------------ */
 
-static double *their_validation(const struct set *set, const hinge_params *params, int folds)
-{
-    struct svm_node *nodes = get(set->n * (set->d + 1), sizeof *nodes),
-                    **rows = get(set->n, sizeof *rows);
-    for (size_t i = 0; i < set->n; i++) {
-        rows[i] = nodes + i * (set->d + 1);
-        for (size_t c = 0; c < set->d; c++)
-            rows[i][c] = (struct svm_node){ (int)c + 1, set->x[i * set->d + c] };
-        rows[i][set->d].index = -1;
-    }
-    struct svm_problem problem = { (int)set->n, set->y, rows };
-    struct svm_parameter p = { .svm_type = (int)params->task,
-                               .kernel_type = RBF,
-                               .gamma = params->kernel.gamma,
-                               .cache_size = 200,
-                               .eps = params->eps,
-                               .C = params->C,
-                               .nu = params->nu,
-                               .p = params->p,
-                               .shrinking = 1 };
-    double *target = get(set->n, sizeof *target);
-    svm_set_print_string_function(quiet);
-    svm_cross_validation(&problem, &p, folds, target);
-    return target;
-}
-
 static void libsvm_accuracy(const struct set *set, hinge_params params, double tolerance)
 {
-    double *ours = validate(set, &params, 5, NULL), *theirs = their_validation(set, &params, 5);
+    double *ours = validate(set, &params, 5, NULL), *theirs = oracle_validate(set, &params, 5);
     double a = share_equal(ours, set->y, set->n), b = share_equal(theirs, set->y, set->n);
     print_message("accuracy %.4f, LIBSVM's %.4f\n", a, b);
     assert_near(a, b, tolerance);
@@ -274,7 +248,7 @@ TEST(like_libsvm)
     libsvm_accuracy(&set, c_svc(0.02, 2), 0.015);
     set = set_regression(35, 500, 5);
     hinge_params svr = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.2), 1);
-    double *ours = validate(&set, &svr, 5, NULL), *theirs = their_validation(&set, &svr, 5), a = 0, b = 0;
+    double *ours = validate(&set, &svr, 5, NULL), *theirs = oracle_validate(&set, &svr, 5), a = 0, b = 0;
     for (size_t i = 0; i < set.n; i++) {
         a += (ours[i] - set.y[i]) * (ours[i] - set.y[i]);
         b += (theirs[i] - set.y[i]) * (theirs[i] - set.y[i]);

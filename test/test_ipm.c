@@ -82,20 +82,15 @@ TEST(weights_of_examples)
         hinge_task task = t % 2 == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
         struct set set = t % 2 == 0 ? set_two_class(t, 130, 4, 1) : set_regression(t, 130, 4);
         hinge_params params = linear(task, pow(10, (double)t - 2));
-        double weights[130], C[130];
+        double weights[130];
         uint64_t seed = t;
-        for (size_t i = 0; i < 130; i++) {
+        for (size_t i = 0; i < 130; i++)
             weights[i] = i > 4 && draw(&seed) % 4 == 0 ? 0 : 0.1 + 2 * draw_unit(&seed);
-            C[i] = weights[i] * params.C;
-        }
         params.weights = weights;
         params.eps = 1e-8;
         hinge_report report;
         hinge_model *model = fit(&set, &params, &report);
-        double *gram = plain_gram(&params.kernel, &set, &set), *beta = fit_beta(model, set.n), y[130];
-        for (size_t i = 0; i < set.n; i++)
-            y[i] = task != HINGE_C_SVC ? set.y[i] : set.y[i] == hinge_model_labels(model)[0] ? 1 : -1;
-        struct plain_certificate c = plain_certify(task, gram, y, C, beta, set.n, hinge_model_rho(model)[0], params.p);
+        struct plain_certificate c = plain_certify(model, &set, &params);
         assert_true((c.primal - c.dual) / fabs(c.dual) <= 1e-8);
         assert_true(c.kkt <= 1e-7 && c.sum <= 1e-12 && c.box == 0);
         assert_close(report.objective, -c.dual, 1e-12);

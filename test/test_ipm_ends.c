@@ -19,15 +19,7 @@ static hinge_outcome truth_told(const struct set *set, const hinge_params *param
 {
     hinge_report report;
     hinge_model *model = fit(set, params, &report);
-    double *gram = plain_gram(&params->kernel, set, set), *beta = fit_beta(model, set->n);
-    double *y = get(set->n, sizeof *y), *C = get(set->n, sizeof *C);
-    for (size_t i = 0; i < set->n; i++) {
-        bool first = params->task == HINGE_C_SVC && set->y[i] == hinge_model_labels(model)[0];
-        y[i] = params->task != HINGE_C_SVC ? set->y[i] : first ? 1 : -1;
-        C[i] = params->C;
-    }
-    struct plain_certificate c =
-        plain_certify(params->task, gram, y, C, beta, set->n, hinge_model_rho(model)[0], params->p);
+    struct plain_certificate c = plain_certify(model, set, params);
     double gap = (c.primal - c.dual) / fmax(fmax(fabs(c.primal), fabs(c.dual)), 1e-300);
     bool no_gap = c.primal - c.dual <= 1e-9 * params->C * (double)set->n; /* where the optimum is 0 */
     if (report.outcome == HINGE_CONVERGED && !((gap <= 1.1e-6 || no_gap) && c.kkt <= 1.05 * params->eps + 1e-9))
@@ -37,22 +29,14 @@ static hinge_outcome truth_told(const struct set *set, const hinge_params *param
         fail_msg("%s, seed %llu: objective %g, worse than none", what, (unsigned long long)seed, -c.dual);
     assert_near(report.objective, -c.dual, 1e-6 * (1 + fabs(c.dual)));
     assert_true(c.box == 0 && c.sum <= 1e-12);
-    hinge_outcome outcome = report.outcome;
-    return outcome;
+    return report.outcome;
 }
 
 /* C-SVC, converged, by plain loops. */
 static void ends_at_eps(const struct set *set, const hinge_params *params, hinge_report *report)
 {
     hinge_model *model = fit(set, params, report);
-    double *gram = plain_gram(&params->kernel, set, set), *beta = fit_beta(model, set->n);
-    double *y = get(set->n, sizeof *y), *C = get(set->n, sizeof *C);
-    for (size_t i = 0; i < set->n; i++) {
-        y[i] = set->y[i] == hinge_model_labels(model)[0] ? 1 : -1;
-        C[i] = params->C;
-    }
-    struct plain_certificate c =
-        plain_certify(params->task, gram, y, C, beta, set->n, hinge_model_rho(model)[0], params->p);
+    struct plain_certificate c = plain_certify(model, set, params);
     assert_int_equal(report->outcome, HINGE_CONVERGED);
     assert_true(c.kkt <= 1.05 * params->eps && c.box == 0);
 }

@@ -170,10 +170,7 @@ static double dense_objective(const struct set *s, const hinge_params *p)
 
 static void check_certificate(const struct set *s, const hinge_params *p, const hinge_model *m)
 {
-    double *gram = plain_gram(&p->kernel, s, s), *beta = fit_beta(m, s->n), *c = get(s->n, sizeof *c);
-    for (size_t i = 0; i < s->n; i++)
-        c[i] = p->C * (p->weights != NULL ? p->weights[i] : 1);
-    struct plain_certificate plain = plain_certify(p->task, gram, s->y, c, beta, s->n, hinge_model_rho(m)[0], p->p);
+    struct plain_certificate plain = plain_certify(m, s, p);
     assert_true(plain.kkt <= 2e-9);
     assert_true(plain.primal - plain.dual <= 1e-8 * (1 + fabs(plain.primal)) && plain.box == 0 && plain.sum <= 1e-12);
 }
@@ -247,10 +244,7 @@ TEST(test_in_the_working_set)
     p.C = 1e4, p.p = 0.01, p.eps = 0.01;
     p.solver = HINGE_SOLVER_SMO, p.precision = HINGE_PRECISION_F64, p.working_set = 128;
     hinge_model *m = fit(&s, &p, &by_systems), *pairs;
-    double *gram = plain_gram(&p.kernel, &s, &s), *beta = fit_beta(m, s.n), *c = get(s.n, sizeof *c);
-    for (size_t i = 0; i < s.n; i++)
-        c[i] = p.C;
-    struct plain_certificate plain = plain_certify(p.task, gram, s.y, c, beta, s.n, hinge_model_rho(m)[0], p.p);
+    struct plain_certificate plain = plain_certify(m, &s, &p);
     p.newton = 0;
     pairs = fit(&s, &p, &by_pairs);
     print_message("%" PRIu64 " steps (%" PRIu64 " systems), %" PRIu64 " steps of pairs alone\n", by_systems.iterations,
