@@ -35,6 +35,13 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
     return HINGE_OK;
 }
 
+hinge_status hg_copy_rows(const struct hg_copy *copy, const struct hg_problem *pr, const uint32_t *subset, size_t n,
+                          int threads, struct hg_gram *gram, hinge_error *err)
+{
+    struct hg_tiler tiler = hg_problem_tiler(pr, HINGE_F32);
+    return hg_gram_init(gram, &tiler, &copy->points, subset, n, pr->column, copy->norms, threads, err);
+}
+
 void hg_copy_free(struct hg_copy *copy)
 {
     hg_free(copy->values);

@@ -21,4 +21,9 @@ struct hg_copy {
 hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *problem, bool lists, bool f32, hinge_error *err);
 void hg_copy_free(struct hg_copy *copy);
 
+/* Makes a source of kernel rows in f32 of a subset of the problem's points (NULL: all of them) by its copy;
+ * hg_problem_exact does in f64. */
+hinge_status hg_copy_rows(const struct hg_copy *copy, const struct hg_problem *problem, const uint32_t *subset,
+                          size_t n, int threads, struct hg_gram *gram, hinge_error *err);
+
 #endif

@@ -513,11 +513,16 @@ void hg_problem_bias(const struct hg_problem *pr, const double *bias, double *b,
     }
 }
 
+struct hg_tiler hg_problem_tiler(const struct hg_problem *pr, hinge_dtype type)
+{
+    return (struct hg_tiler){ pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), type, pr->d,
+                              .maker = NULL };
+}
+
 hinge_status hg_problem_exact(const struct hg_problem *pr, const uint32_t *subset, size_t n, int threads,
                               struct hg_gram *gram, hinge_error *err)
 {
-    struct hg_tiler tiler = { pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), HINGE_F64,
-                              pr->d, .maker = NULL };
+    struct hg_tiler tiler = hg_problem_tiler(pr, HINGE_F64);
     return hg_gram_init(gram, &tiler, &pr->points, subset, n, pr->column, pr->norms, threads, err);
 }
 

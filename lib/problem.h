@@ -102,7 +102,9 @@ double hg_tube(double (*outside)(void *arg, double half), void *arg, double allo
  * and b are to be multiplied (1 otherwise). r <= 0 gives factor 0. */
 void hg_problem_bias(const struct hg_problem *problem, const double *layer_bias, double *b, double *factor);
 
-/* Makes a source of kernel rows of a subset of the points in f64, from the caller's own rows. */
+/* Returns what the problem's kernel values of a type are made by. */
+struct hg_tiler hg_problem_tiler(const struct hg_problem *problem, hinge_dtype type);
+/* Makes a source of kernel rows of a subset of the points (NULL: all of them) in f64, from the caller's own rows. */
 hinge_status hg_problem_exact(const struct hg_problem *problem, const uint32_t *subset, size_t n, int threads,
                               struct hg_gram *gram, hinge_error *err);
 

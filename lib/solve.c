@@ -177,11 +177,8 @@ static hinge_status run_f32(struct work *w, const struct hg_smo_options *o, stru
 {
     struct hg_training *t = w->t;
     struct hg_reduced *r = &w->reduced;
-    struct hg_tiler tiler = w->exact.tiler;
     hinge_report *report = &smo->report;
-    tiler.type = HINGE_F32;
-    HG_TRY(hg_gram_init(&w->rows, &tiler, &t->copy.points, r->points, r->qp.n, t->distinct.problem.column,
-                        t->copy.norms, o->threads, w->err));
+    HG_TRY(hg_copy_rows(&t->copy, &t->distinct.problem, r->points, r->qp.n, o->threads, &w->rows, w->err));
     w->rows.lent = panels;
     HG_TRY(hg_block_smo(&r->qp, &w->rows.super, &w->exact.super, o, smo, w->err));
     bool useless = report->outcome == HINGE_NONFINITE ||

@@ -53,15 +53,6 @@ static bool may_begin(const struct hg_training *t)
            t->cells.count == 0 && hg_lowrank_inside(pr, pr->n) == 0;
 }
 
-static hinge_status make_source(const struct together *g, int threads, struct hg_gram *rows, hinge_error *err)
-{
-    const struct hg_training *t = g->t;
-    struct hg_tiler tiler = { t->params->kernel, hg_maps(hg_cpu_level(t->params->cpu_level)), HINGE_F32, t->problem.d,
-                              .maker = NULL };
-    return hg_gram_init(rows, &tiler, &t->copy.points, NULL, g->n, t->distinct.problem.column, t->copy.norms,
-                        threads, err);
-}
-
 /* Makes a problem of coefficients 0. */
 static hinge_status begin_problem(struct together *g, size_t p, hinge_error *err)
 {
@@ -156,19 +147,20 @@ static void tell_work(struct together *g)
 static hinge_status share(struct together *g, bool *wanted, hinge_error *err)
 {
     struct hg_training *t = g->t;
+    const struct hg_problem *pr = &t->distinct.problem;
     size_t threads = (size_t)t->threads;
     HG_TRY(HG_MAKE(err, "the problems of all classes", HG_TABLE(g->point, g->n_problems, g->n),
                    HG_TABLE(g->range, g->n_problems, (size_t)RANGES), HG_ZEROS(g->own, threads),
                    HG_ZEROS(g->own_rows, threads), HG_ZEROS(g->problem, g->n_problems),
                    HG_ZEROS(g->list, g->n_problems)));
-    HG_TRY(make_source(g, t->threads, &g->rows, err));
+    HG_TRY(hg_copy_rows(&t->copy, pr, NULL, g->n, t->threads, &g->rows, err));
     double bytes = (double)g->n * (double)g->n * sizeof(float);
     *wanted = g->rows.super.cost >= DEAR && bytes <= fmin(MOST_BYTES, (double)t->cache_bytes);
     if (!*wanted)
         return HINGE_OK;
     g->rows.super.stages = t->params->profile != 0 ? &g->stages : NULL;
     for (size_t k = 0; k < threads; k++) {
-        HG_TRY(make_source(g, 1, &g->own[k], err));
+        HG_TRY(hg_copy_rows(&t->copy, pr, NULL, g->n, 1, &g->own[k], err));
         g->own_rows[k] = &g->own[k].super;
     }
     HG_TRY(hg_many_init(&g->many, g->n, t->threads, hg_cpu_level(t->params->cpu_level), t->cache_bytes, err));

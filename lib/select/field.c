@@ -141,25 +141,20 @@ static void close_kernel(struct hg_selecting *s, struct hg_field *field)
     field->open = field->checks = false;
 }
 
-static hinge_status open_rows(const struct hg_selecting *s, struct hg_field *field, const hinge_kernel *kernel,
-                              hinge_dtype type, int threads, struct hg_gram *gram, hinge_error *err)
+static hinge_status open_rows(struct hg_field *field, bool f32, int threads, struct hg_gram *gram, hinge_error *err)
 {
     const struct hg_problem *pr = &field->problem;
-    const struct hg_points *points = type == HINGE_F32 ? &field->copy.points : &pr->points;
-    const void *norms = type == HINGE_F32 ? (const void *)field->copy.norms : pr->norms;
-    struct hg_tiler tiler = { *kernel, hg_maps(hg_cpu_level(s->params.cpu_level)), type, pr->d, .maker = NULL };
-    return hg_gram_init(gram, &tiler, points, NULL, pr->n, pr->column, norms, threads, err);
+    return f32 ? hg_copy_rows(&field->copy, pr, NULL, pr->n, threads, gram, err)
+               : hg_problem_exact(pr, NULL, pr->n, threads, gram, err);
 }
 
-static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, const hinge_kernel *kernel,
-                                hinge_error *err)
+static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, hinge_error *err)
 {
     const struct hg_problem *pr = &field->problem;
-    bool f32 = may_be_f32(s) && !field->wide && !hg_kernel_beyond_f32(kernel, pr->norm);
-    hinge_dtype type = f32 ? HINGE_F32 : HINGE_F64;
-    hinge_status status = open_rows(s, field, kernel, type, pr->threads, &field->rows, err);
+    bool f32 = may_be_f32(s) && !field->wide && !hg_kernel_beyond_f32(&pr->params.kernel, pr->norm);
+    hinge_status status = open_rows(field, f32, pr->threads, &field->rows, err);
     for (int t = 0; t < field->many.threads && status == HINGE_OK; t++) {
-        status = open_rows(s, field, kernel, type, 1, &field->own[t], err);
+        status = open_rows(field, f32, 1, &field->own[t], err);
         field->own_rows[t] = &field->own[t].super;
     }
     field->open = true;
@@ -203,10 +198,10 @@ hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *fiel
     for (size_t k = 0; k < part->qp.n; k++)
         square += hg_qp_beta(&part->qp, k) * hg_qp_beta(&part->qp, k);
     const struct hg_problem *pr = &field->problem;
-    if (0.1 * sqrt(square) * hg_kernel_error(&field->rows.tiler.kernel, HINGE_F32, pr->d, pr->norm) <= s->out->eps)
+    if (0.1 * sqrt(square) * hg_kernel_error(&pr->params.kernel, HINGE_F32, pr->d, pr->norm) <= s->out->eps)
         return HINGE_OK;
     if (!field->checks)
-        status = open_rows(s, field, &field->rows.tiler.kernel, HINGE_F64, pr->threads, &field->exact, err);
+        status = open_rows(field, false, pr->threads, &field->exact, err);
     field->checks = status == HINGE_OK;
     HG_THEN(status, measure_error(field, part, &error, err));
     *widens = 4 * error > s->out->eps;
@@ -216,12 +211,12 @@ hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *fiel
 
 hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
 {
-    hinge_params params = hg_point_params(s, point);
     hinge_status status = HINGE_OK;
     for (size_t f = 0; f < s->n_fields && status == HINGE_OK; f++) {
         s->field[f].wide = s->field[f].wide && s->widening;
         close_kernel(s, &s->field[f]);
-        status = open_kernel(s, &s->field[f], &params.kernel, err);
+        s->field[f].problem.params.kernel = hg_point_params(s, point).kernel;
+        status = open_kernel(s, &s->field[f], err);
     }
     return status;
 }

@@ -327,26 +327,15 @@ static void decide_all(void *arg, size_t k, const double *g)
     decide(s, s->first_of_batch + k, g, true);
 }
 
-/* Returns the class of a row as hinge_predict finds it, among those [k] that the fold was trained on; part: [n] its
- * problems. Votes and decision values of these go to `vote` and `own`. */
-static size_t class_by(const uint32_t *trained, size_t k, const struct hg_part *part, size_t n, bool one_vs_rest,
-                       const double *decision, size_t *vote, double *own)
-{
-    size_t count = 0;
-    for (size_t p = 0; p < n; p++)
-        if (!part[p].absent)
-            own[count++] = decision[p];
-    return trained[hg_vote(k, one_vs_rest, own, NULL, vote)];
-}
-
 /* Predicts a fold's held-out rows by the decision values of its problems, as hinge_predict would. */
 static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
 {
     const struct hg_problem *pr = &s->problem;
     size_t at = hg_repeat_of(s, f), k = 0, *vote;
     const int *fold = s->out->fold + at;
-    uint32_t *trained;
-    double *own;
+    const struct hg_part *part = s->part + f * s->n_problems;
+    uint32_t *trained; /* [k] classes that the fold was trained on */
+    double *own;       /* decision values of its problems */
     if (!HG_ROOM(HG_ARRAY(vote, pr->n_classes + 1), HG_ZEROS(trained, pr->n_classes + 1), HG_ARRAY(own, s->n_problems)))
         return HINGE_ENOMEM;
     for (size_t i = 0; i < pr->n && pr->classifies; i++)
@@ -359,11 +348,12 @@ static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
         const double *decision = s->decisions + (at + i) * s->n_problems;
         if (fold[i] != (int)f)
             continue;
-        if (pr->classifies)
-            s->predictions[at + i] = pr->labels[class_by(trained, k, s->part + f * s->n_problems, s->n_problems,
-                                                         pr->one_vs_rest, decision, vote, own)];
-        else
-            s->predictions[at + i] = pr->task->one_class ? (decision[0] > 0 ? 1 : -1) : decision[0];
+        for (size_t p = 0, there = 0; p < s->n_problems; p++)
+            if (!part[p].absent)
+                own[there++] = decision[p];
+        s->predictions[at + i] = pr->classifies ? pr->labels[trained[hg_vote(k, pr->one_vs_rest, own, NULL, vote)]]
+                                 : pr->task->one_class ? (decision[0] > 0 ? 1 : -1)
+                                                       : decision[0];
     }
     hg_free(vote);
     return HINGE_OK;

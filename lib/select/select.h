@@ -21,7 +21,7 @@
 /* Points, and kernel rows that problems share. */
 struct hg_field {
     struct hg_scaled scaled;     /* the rows */
-    struct hg_problem problem;   /* all of them, weight 0 too; weights are those of classes alone */
+    struct hg_problem problem;   /* all of them, weight 0 too; weights are those of classes alone; the kernel in hand */
     struct hg_copy copy;
     struct hg_many many;
     bool wide;                   /* rows in f32 are too coarse for the kernel in hand */
