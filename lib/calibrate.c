@@ -4,6 +4,7 @@
  * where a decision value stands among those of training.
  */
 #include "lib/folds.h"
+#include "lib/params.h"
 #include "lib/proba.h"
 #include "lib/problem.h"
 #include "lib/training.h"
@@ -162,10 +163,10 @@ static int by_row(const void *a, const void *b)
 }
 
 /* Splits a problem's points into those held out by fold f and those trained on, in the order of rows. */
-static void split(const struct hg_problem *pr, size_t p, size_t f, size_t n_first, struct part *part)
+static void split(const struct hg_problem *pr, size_t p, size_t f, struct part *part)
 {
     struct hg_job *job = &part->job;
-    size_t n = hg_problem_points(pr, p, part->point);
+    size_t n = hg_problem_points(pr, p, part->point), n_first = hg_problem_firsts(pr, p);
     hg_folds_deal_problem(pr, p, HG_FOLDS, part->work, part->fold);
     for (size_t i = 0; i < n; i++) {
         uint32_t row = pr->order[part->point[i]];
@@ -214,7 +215,7 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
     if (pr->one_vs_rest)
         part_set_rest(&part, pr, p);
     hg_problem_pair(pr, p, &a, &b);
-    split(pr, p, number % HG_FOLDS, pr->classifies ? pr->start[a + 1] - pr->start[a] : n, &part);
+    split(pr, p, number % HG_FOLDS, &part);
     hinge_status status = HINGE_OK;
     if (part.job.n_held > 0)
         status = decide_held(c, &part, pr->one_vs_rest || !pr->classifies ? 1 : pr->labels[a], err);
@@ -240,11 +241,10 @@ static hinge_status fit_problems(const struct calibration *c, struct calibrated 
     bool good = true;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(&& : good)
     for (size_t p = 0; p < pr->n_problems; p++) {
-        size_t a, b, n = hg_problem_size(pr, p);
+        size_t n = hg_problem_size(pr, p), firsts = hg_problem_firsts(pr, p);
         bool *mine = first + (size_t)omp_get_thread_num() * c->jobs.largest;
-        hg_problem_pair(pr, p, &a, &b);
         for (size_t i = 0; i < n; i++)
-            mine[i] = i < pr->start[a + 1] - pr->start[a];
+            mine[i] = i < firsts;
         good = calibrated_fit(result, p, c->refold->decision + c->refold->start[p], mine, n) && good;
     }
     *sound = good;
@@ -394,11 +394,9 @@ static hinge_status fit_held_out(const hinge_model *m, const double *y, double *
                              "x: %zu rows are too few: five are needed on either side of the "
                              "decision value 0",
                              n);
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(y[i]))
-            return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i, y[i]);
+    HG_TRY(hg_check_finite(y, n, "y: the target of row", err));
+    for (size_t i = 0; i < n; i++)
         decision[i] = y[i] - decision[i];
-    }
     calibrated_fit(result, 0, decision, NULL, n);
     return HINGE_OK;
 }

@@ -23,9 +23,7 @@ void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t f
 
 size_t hg_folds_deal_problem(const struct hg_problem *pr, size_t p, size_t folds, uint32_t *work, uint32_t *fold)
 {
-    size_t a, b, n = hg_problem_size(pr, p);
-    hg_problem_pair(pr, p, &a, &b);
-    size_t start[3] = { 0, pr->classifies ? pr->start[a + 1] - pr->start[a] : n, n };
+    size_t n = hg_problem_size(pr, p), start[3] = { 0, hg_problem_firsts(pr, p), n };
     /* Each problem has a stream of random numbers of its own, so that problems need no order. */
     uint64_t stream = pr->params.seed + p * UINT64_C(0x632be59bd9b4e019), state = hg_random(&stream);
     folds = HG_MIN(folds, n);

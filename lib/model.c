@@ -1,12 +1,12 @@
 /* The model's arrays (model.h), what prediction derives from them once, and how wrong values in f32 may be. */
 #include "lib/model.h"
+#include "lib/base/columns.h"
 #include "lib/base/words.h"
 #include "lib/params.h"
 
 #include <hinge/scaling.h>
 
 #include <float.h>
-#include <limits.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -475,10 +475,7 @@ hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size
                        m->sv == NULL              ? ", of a precomputed kernel"
                        : m->scale_factor != NULL ? ", which it scales"
                                                   : "");
-    for (size_t k = 0; k < n; k++)
-        if (columns[k] <= (k == 0 ? 0 : columns[k - 1]) || columns[k] > INT_MAX)
-            return hg_fail(err, HINGE_EINVAL, "columns[%zu]: %zu, where they ascend from 1 to %d at most", k,
-                           columns[k], INT_MAX);
+    HG_TRY(hg_columns_check(columns, n, err));
     size_t *copy;
     HG_TRY(HG_MAKE(err, "the columns of files", HG_ARRAY(copy, n)));
     memcpy(copy, columns, n * sizeof *copy);

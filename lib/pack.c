@@ -5,8 +5,6 @@
 #include "lib/training.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
@@ -108,40 +106,32 @@ hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hing
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
-HG_PRINTF(2, 3) static void tell(hinge_report *r, const char *format, ...)
-{
-    size_t used = strlen(r->path);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(r->path + used, sizeof r->path - used, format, args);
-    va_end(args);
-}
-
 /* margin: no hyperplane has a larger one (hard margin) */
 static void report_path(const struct hg_training *t, size_t q, double margin, hinge_report *r)
 {
     const char *kernel = hg_kernel_row(t->params->kernel.type)->told.keyword;
     const struct hg_maker *maker = t->problem.n_problems > 0 ? t->solutions[0].maker : NULL;
     if (t->interior)
-        tell(r, "interior-point d=%zu, %s", r->rank, kernel);
+        hg_tell_path(r, "interior-point d=%zu, %s", r->rank, kernel);
     else
-        tell(r, "block-smo q=%zu, %s %s, %s %s%s", q, maker != NULL ? maker->name : "no rows",
-             r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", kernel,
-             hg_maps(hg_cpu_level(t->params->cpu_level))->level, t->problem.shift != NULL ? ", centred" : "");
+        hg_tell_path(r, "block-smo q=%zu, %s %s, %s %s%s", q, maker != NULL ? maker->name : "no rows",
+                     r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", kernel,
+                     hg_maps(hg_cpu_level(t->params->cpu_level))->level, t->problem.shift != NULL ? ", centred" : "");
     if (!t->interior && t->cells.count > 0)
-        tell(r, ", %.2g %% near", 100 * t->cells.near);
-    tell(r, "%s%s%s", t->params->no_bias ? ", no bias" : "", t->begun_bytes > 0 ? ", rows shared" : "",
-         hg_side_by_side(t) ? ", pairs side by side" : "");
+        hg_tell_path(r, ", %.2g %% near", 100 * t->cells.near);
+    hg_tell_path(r, "%s%s%s", t->params->no_bias ? ", no bias" : "", t->begun_bytes > 0 ? ", rows shared" : "",
+                 hg_side_by_side(t) ? ", pairs side by side" : "");
     if (t->interior && r->trace_error > 0 && r->outcome == HINGE_STALLED)
-        tell(r, ", approximate");
+        hg_tell_path(r, ", approximate");
     if (t->interior && r->outcome == HINGE_NO_MARGIN && isfinite(margin))
-        tell(r, ", no margin above %.2g", margin);
+        hg_tell_path(r, ", no margin above %.2g", margin);
     if (t->interior && q > 0)
-        tell(r, ", then block-smo q=%zu", q);
+        hg_tell_path(r, ", then block-smo q=%zu", q);
     if (!t->interior || q > 0)
-        tell(r, "%s%s", r->newton_steps > 0 ? ", newton" : "", r->newton_no_room > 0 ? ", no room for newton" : "");
+        hg_tell_path(r, "%s%s", r->newton_steps > 0 ? ", newton" : "",
+                     r->newton_no_room > 0 ? ", no room for newton" : "");
     if (!t->interior && r->rank > 0)
-        tell(r, ", then interior-point d=%zu", r->rank);
+        hg_tell_path(r, ", then interior-point d=%zu", r->rank);
 }
 
 /* Returns the bytes of the model and what it derives. */

@@ -123,6 +123,14 @@ hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int
     return hg_fail(err, HINGE_EINVAL, "%s: row %zu, column %zu is %g, not a finite number", name, bad, c, v);
 }
 
+hinge_status hg_check_finite(const double *v, size_t n, const char *what, hinge_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(v[i]))
+            return hg_fail(err, HINGE_EINVAL, "%s %zu is %g, not a finite number", what, i, v[i]);
+    return HINGE_OK;
+}
+
 static hinge_status check_weights(const hinge_params *p, size_t n, hinge_error *err)
 {
     if (p->n_class_weights > 0 && (p->class_labels == NULL || p->class_weights == NULL))

@@ -10,6 +10,8 @@
 hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_error *err);
 /* All values finite. */
 hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int threads, hinge_error *err);
+/* All of v[n] finite; what: "w: weight", which stands before the number of the one that is not. */
+hinge_status hg_check_finite(const double *v, size_t n, const char *what, hinge_error *err);
 /* Every field the task uses; *resolved gets the defaults filled in. n rows, d features. */
 hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err);
 

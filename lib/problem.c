@@ -75,11 +75,9 @@ hinge_status hg_problem_classes(struct hg_problem *pr, hinge_error *err)
 static hinge_status find_classes(struct hg_problem *pr, struct hg_numbered *row, size_t n, hinge_error *err)
 {
     const double *y = pr->y;
-    for (size_t i = 0; y != NULL && i < n; i++) { /* NULL was refused */
-        if (!isfinite(y[i]))
-            return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, not a finite number", i, y[i]);
+    HG_TRY(hg_check_finite(y, n, "y: the label of row", err));
+    for (size_t i = 0; y != NULL && i < n; i++) /* NULL was refused */
         row[i] = (struct hg_numbered){ y[i] == 0 ? 0 : y[i], (uint32_t)i };
-    }
     qsort(row, n, sizeof *row, hg_by_value_and_number);
     struct hg_numbered *first; /* of each class: its first row, and where that stands */
     HG_TRY(HG_MAKE(err, "the labels of rows", HG_ARRAY(first, n)));
@@ -133,13 +131,9 @@ static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error 
 
 static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error *err)
 {
-    bool targets = pr->task->regresses;
-    for (size_t i = 0; i < n; i++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): y is there where there are targets */
-        if (targets && !isfinite(pr->y[i]))
-            return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i, pr->y[i]);
+    HG_TRY(hg_check_finite(pr->y, pr->task->regresses ? n : 0, "y: the target of row", err));
+    for (size_t i = 0; i < n; i++)
         add_row(pr, (uint32_t)i, 1);
-    }
     pr->n_classes = 2;
     pr->n_problems = 1;
     HG_TRY(HG_MAKE(err, "the range of rows", HG_ZEROS(pr->start, 2)));
@@ -315,6 +309,13 @@ size_t hg_problem_size(const struct hg_problem *pr, size_t p)
     return pr->start[a + 1] - pr->start[a] + pr->start[b + 1] - pr->start[b];
 }
 
+size_t hg_problem_firsts(const struct hg_problem *pr, size_t p)
+{
+    size_t a, b;
+    hg_problem_pair(pr, p, &a, &b);
+    return pr->classifies ? pr->start[a + 1] - pr->start[a] : pr->n;
+}
+
 size_t hg_problem_largest(const struct hg_problem *pr)
 {
     size_t largest = 0;
@@ -474,9 +475,7 @@ void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint
 hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n,
                            struct hg_qp *qp, double *sums, hinge_error *err)
 {
-    size_t a, b;
-    hg_problem_pair(pr, p, &a, &b);
-    size_t n_first = pr->classifies ? pr->start[a + 1] - pr->start[a] : n;
+    size_t n_first = hg_problem_firsts(pr, p);
     double weight[2] = { 0, 0 };
     for (size_t k = 0; k < n; k++)
         weight[k >= n_first] += pr->weight[subset[k]];

@@ -56,8 +56,9 @@ hinge_status hg_problem_classes(struct hg_problem *problem, hinge_error *err);
  * among the problem's. */
 void hg_problem_pair(const struct hg_problem *problem, size_t p, size_t *first, size_t *second);
 
-/* Count the points of problem p, and those of the largest problem. */
+/* Count the points of problem p, those of its first class (without classes all), and those of the largest problem. */
 size_t hg_problem_size(const struct hg_problem *problem, size_t p);
+size_t hg_problem_firsts(const struct hg_problem *problem, size_t p);
 size_t hg_problem_largest(const struct hg_problem *problem);
 
 /* Puts the points of problem p into subset [room for n]; returns how many. */

@@ -5,7 +5,6 @@
 #include "lib/training.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 struct validation {
@@ -75,8 +74,7 @@ static void sum_reports(const struct validation *v, bool by_side, hinge_report *
         sum.cache_used *= HG_MIN((size_t)sum.threads, v->folds);
     }
     sum.seconds = hg_now() - v->jobs.begin;
-    size_t used = strlen(sum.path);
-    snprintf(sum.path + used, sizeof sum.path - used, ", %zu folds %s", v->folds, by_side ? "side by side" : "in turn");
+    hg_tell_path(&sum, ", %zu folds %s", v->folds, by_side ? "side by side" : "in turn");
     *report = sum;
 }
 
@@ -119,8 +117,7 @@ static hinge_status validate_at_once(struct validation *v, hinge_report *report,
             hg_add_work(report, &refold.work[p]);
         report->outcome = refold.stopped ? HINGE_STOPPED : report->outcome;
         report->seconds = hg_now() - v->jobs.begin;
-        size_t used = strlen(report->path);
-        snprintf(report->path + used, sizeof report->path - used, ", %zu folds from its solution", v->folds);
+        hg_tell_path(report, ", %zu folds from its solution", v->folds);
     }
     hg_free(refold.start);
     return status;

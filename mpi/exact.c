@@ -24,9 +24,7 @@ void hm_set_norm(struct hm_part *part, hinge_dtype type, size_t k)
 
 static struct hg_tiler tiler_of(const struct hm_run *r, hinge_dtype type)
 {
-    const struct hg_problem *pr = &r->own->pr;
-    return (struct hg_tiler){ pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), type, pr->d,
-                              .maker = NULL };
+    return hg_problem_tiler(&r->own->pr, type);
 }
 
 static struct hg_points points_of(const struct hm_run *r, const struct hm_part *part, hinge_dtype type,

@@ -200,6 +200,8 @@ void hg_add_stages(hinge_stages *sum, const hinge_stages *part);
 void hg_share_stages(hinge_stages *stages, int threads); /* seconds of threads to their share of the clock's */
 void hg_add_work(hinge_report *sum, const hinge_report *part);
 void hg_add_report(hinge_report *sum, const hinge_report *part);
+/* Goes on with a report's path. */
+void hg_tell_path(hinge_report *report, const char *format, ...) HG_PRINTF(2, 3);
 
 double hg_now(void); /* seconds of a steady clock */
 

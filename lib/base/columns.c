@@ -1,6 +1,8 @@
 /* Sets of feature indices as bits, with the number of those before each word (columns.h). */
 #include "lib/base/columns.h"
 
+#include <limits.h>
+
 enum { EMPTY = 16 }; /* columns for one that holds something */
 
 bool hg_columns_wasted(size_t rows, size_t last, size_t text)
@@ -12,6 +14,15 @@ bool hg_columns_wasted(size_t rows, size_t last, size_t text)
 bool hg_columns_worth(const struct hg_columns *columns)
 {
     return columns->count <= columns->last / EMPTY;
+}
+
+hinge_status hg_columns_check(const size_t *columns, size_t n, hinge_error *err)
+{
+    for (size_t k = 0; k < n; k++)
+        if (columns[k] <= (k == 0 ? 0 : columns[k - 1]) || columns[k] > INT_MAX)
+            return hg_fail(err, HINGE_EINVAL, "columns[%zu]: %zu, where they ascend from 1 to %d at most", k,
+                           columns[k], INT_MAX);
+    return HINGE_OK;
 }
 
 hinge_status hg_columns_open(struct hg_columns *columns, const char *name, size_t last, hinge_error *err)

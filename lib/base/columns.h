@@ -19,6 +19,9 @@ struct hg_columns {
 bool hg_columns_wasted(size_t rows, size_t last, size_t text);
 bool hg_columns_worth(const struct hg_columns *columns);
 
+/* EINVAL: a caller's list of columns does not ascend from 1 to INT_MAX. */
+hinge_status hg_columns_check(const size_t *columns, size_t n, hinge_error *err);
+
 /* An empty set; HINGE_ENOMEM where its bits take more than a sixteenth of the memory. Ends with hg_columns_free. */
 hinge_status hg_columns_open(struct hg_columns *columns, const char *name, size_t last, hinge_error *err);
 void hg_columns_free(struct hg_columns *columns);

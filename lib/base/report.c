@@ -4,6 +4,9 @@
 #include "lib/base/base.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 static void add_doubles(double *sum, const double *part, size_t bytes)
 {
@@ -58,4 +61,13 @@ void hg_add_report(hinge_report *sum, const hinge_report *part)
     sum->trace_error = hg_larger(sum->trace_error, part->trace_error);
     sum->cache_bytes = HG_MAX(sum->cache_bytes, part->cache_bytes);
     sum->precision = HG_MAX(sum->precision, part->precision);
+}
+
+void hg_tell_path(hinge_report *r, const char *format, ...)
+{
+    size_t used = strlen(r->path);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r->path + used, sizeof r->path - used, format, args);
+    va_end(args);
 }

@@ -2,7 +2,6 @@
 #include "lib/files/io_data.h"
 #include "lib/files/number.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -325,10 +324,7 @@ static hinge_status check_options(const hinge_data_options *options, hinge_error
         return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", options->threads);
     if (options->header < -1 || options->header > 1)
         return hg_fail(err, HINGE_EINVAL, "header: %d is none of -1, 0, 1", options->header);
-    for (size_t k = 0; options->columns != NULL && k < options->n_columns; k++)
-        if (options->columns[k] <= (k == 0 ? 0 : options->columns[k - 1]) || options->columns[k] > INT_MAX)
-            return hg_fail(err, HINGE_EINVAL, "columns[%zu]: %zu, where they ascend from 1 to %d at most", k,
-                           options->columns[k], INT_MAX);
+    HG_TRY(hg_columns_check(options->columns, options->columns != NULL ? options->n_columns : 0, err));
     if (options->max_cols > 0 && options->min_cols > options->max_cols)
         return hg_fail(err, HINGE_EINVAL, "min_cols: %zu exceeds max_cols: %zu", options->min_cols, options->max_cols);
     return HINGE_OK;

@@ -2,6 +2,7 @@
  * Linear classifiers: decision functions, and models of them.
  */
 #include "lib/model.h"
+#include "lib/params.h"
 #include "lib/theory/online.h"
 
 #include <cblas.h>
@@ -73,9 +74,7 @@ hinge_status hinge_linear_model(hinge_model **model, const double *w, size_t d, 
 {
     if (model == NULL || (w == NULL && d > 0))
         return hg_fail(err, HINGE_EINVAL, "%s: NULL", model == NULL ? "model" : "w");
-    for (size_t c = 0; c < d; c++)
-        if (!isfinite(w[c]))
-            return hg_fail(err, HINGE_EINVAL, "w: weight %zu is %g, not a finite number", c, w[c]);
+    HG_TRY(hg_check_finite(w, d, "w: weight", err));
     if (!isfinite(b) || !isfinite(positive) || !isfinite(negative) || positive == negative)
         return hg_fail(err, HINGE_EINVAL, "b, labels: %g, %g, %g: not finite, or equal labels", b, positive, negative);
     hinge_model *m = hg_model_new(HINGE_C_SVC, hinge_kernel_linear(), HINGE_ONE_VS_ONE, 2, 1, d);

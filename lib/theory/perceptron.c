@@ -2,6 +2,7 @@
  * The perceptron: w += eta sum y_i x_i over the examples that w gets wrong (Rosenblatt 1958; all at once as in the
  * slides of Shi, eq. 1). Batch: the sum runs over all examples, one pass a round, which measures w too.
  */
+#include "lib/params.h"
 #include "lib/theory/online.h"
 
 #include <math.h>
@@ -58,9 +59,7 @@ hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hing
     p->rounds = p->rounds == 0 ? 1000 : p->rounds;
     if (!(p->step > 0 && isfinite(p->step)))
         return hg_fail(err, HINGE_EINVAL, "step: %g is not a finite number > 0", p->step);
-    for (size_t c = 0; p->w0 != NULL && c < x->cols; c++)
-        if (!isfinite(p->w0[c]))
-            return hg_fail(err, HINGE_EINVAL, "w0: weight %zu is %g, not a finite number", c, p->w0[c]);
+    HG_TRY(hg_check_finite(p->w0, p->w0 != NULL ? x->cols : 0, "w0: weight", err));
     HG_TRY(hg_online_init(&s.o, x, y, p->batch, p->bias, hg_threads(p->threads), p->progress, p->progress_arg, err));
     if (p->w0 != NULL)
         memcpy(s.o.w, p->w0, x->cols * sizeof *s.o.w);
