@@ -234,27 +234,34 @@ static void solved_free(struct solved *s)
     hg_free(s->subset);
 }
 
-/* Makes a problem's QP by the model's beta [n_problems * rows]. What has been made is to be freed on failure too. */
-static hinge_status solved_init(struct solved *s, const struct hg_problem *pr, size_t p, const hinge_model *m,
-                                const double *beta, hinge_error *err)
+/* Holds a model, what it was trained on, scaled as it was then, and its coefficients. */
+struct opened {
+    const hinge_model *m;
+    struct hg_scaled scaled;
+    struct hg_problem problem;
+    double *beta; /* [n_problems * rows] */
+};
+
+/* Makes problem p's QP by the model's coefficients. What has been made is to be freed on failure too. */
+static hinge_status solved_init(struct solved *s, const struct opened *o, size_t p, hinge_error *err)
 {
+    const struct hg_problem *pr = &o->problem;
     memset(s, 0, sizeof *s);
     HG_TRY(HG_MAKE(err, "the gradient of a problem", HG_ARRAY(s->subset, pr->n), HG_ARRAY(s->g, pr->n)));
     size_t n = hg_problem_points(pr, p, s->subset);
     HG_TRY(hg_problem_qp(pr, p, s->subset, n, &s->qp, s->sums, err));
-    s->factor = take_beta(pr, beta + p * pr->x.rows, s->subset, &s->qp, s->sums);
-    s->b = -m->rho[p] / s->factor;
+    s->factor = take_beta(pr, o->beta + p * pr->x.rows, s->subset, &s->qp, s->sums);
+    s->b = -o->m->rho[p] / s->factor;
     HG_TRY(hg_problem_gradient(pr, s->subset, &s->qp, pr->threads, NULL, s->g, err));
     return pr->params.task == HINGE_NU_SVR ? share_sides(&s->qp, s->sums, s->g, err) : HINGE_OK;
 }
 
-static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const hinge_model *m,
-                                    const double *beta, hinge_certificate *c, hinge_error *err)
+static hinge_status certify_problem(const struct opened *o, size_t p, hinge_certificate *c, hinge_error *err)
 {
     struct solved s;
-    hinge_status status = solved_init(&s, pr, p, m, beta, err);
+    hinge_status status = solved_init(&s, o, p, err);
     if (status == HINGE_OK)
-        judge(pr, &s, c);
+        judge(&o->problem, &s, c);
     solved_free(&s);
     return status;
 }
@@ -292,13 +299,6 @@ static hinge_status check_model(const hinge_model *m, const struct hg_problem *p
     return HINGE_OK;
 }
 
-/* Holds what a model was trained on, scaled as it was then, and its coefficients. */
-struct opened {
-    struct hg_scaled scaled;
-    struct hg_problem problem;
-    double *beta; /* [n_problems * rows] */
-};
-
 static void close_problem(struct opened *o)
 {
     hg_free(o->beta);
@@ -309,7 +309,7 @@ static void close_problem(struct opened *o)
 static hinge_status open_problem(struct opened *o, const hinge_model *m, const hinge_matrix *x, const double *y,
                                  const hinge_params *params, hinge_error *err)
 {
-    memset(o, 0, sizeof *o);
+    *o = (struct opened){ .m = m };
     if (params == NULL)
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
     if (params->scaling != NULL && m->scale_factor == NULL)
@@ -339,7 +339,7 @@ hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const do
     HG_TRY(open_problem(&o, m, x, y, params, err));
     hinge_status status = HINGE_OK;
     for (size_t p = 0; p < o.problem.n_problems && status == HINGE_OK; p++)
-        status = certify_problem(&o.problem, p, m, o.beta, &c, err);
+        status = certify_problem(&o, p, &c, err);
     close_problem(&o);
     if (status == HINGE_OK) {
         c.seconds = hg_now() - begin;
@@ -391,19 +391,19 @@ static void count_point(const hinge_point *p, double g, hinge_kinds *k)
     bound_bias(p, g, k);
 }
 
-static hinge_status look_at_problem(const struct hg_problem *pr, size_t p, const hinge_model *m, const double *beta,
-                                    double tolerance, hinge_kinds *kinds, hinge_point *points, hinge_error *err)
+static hinge_status look_at_problem(const struct opened *o, size_t p, double tolerance, hinge_kinds *kinds,
+                                    hinge_point *points, hinge_error *err)
 {
     struct solved s;
-    hinge_status status = solved_init(&s, pr, p, m, beta, err);
-    hinge_kinds k = { .bias = -m->rho[p], .bias_low = -INFINITY, .bias_high = INFINITY };
+    hinge_status status = solved_init(&s, o, p, err);
+    hinge_kinds k = { .bias = -o->m->rho[p], .bias_low = -INFINITY, .bias_high = INFINITY };
     if (points != NULL && status == HINGE_OK)
-        memset(points, 0, pr->x.rows * sizeof *points);
+        memset(points, 0, o->problem.x.rows * sizeof *points);
     for (size_t i = 0; status == HINGE_OK && i < s.qp.n; i++) {
         hinge_point point = point_of(&s, i, k.bias, tolerance);
         count_point(&point, s.g[i] * s.factor, &k);
         if (points != NULL)
-            points[pr->order[s.subset[i]]] = point;
+            points[o->problem.order[s.subset[i]]] = point;
     }
     double low = HG_MIN(k.bias_low, k.bias_high), high = HG_MAX(k.bias_low, k.bias_high);
     k.bias_low = low; /* where, by the violation, no b meets all conditions: those that miss them least */
@@ -435,7 +435,7 @@ hinge_status hinge_kinds_of(const hinge_model *m, const hinge_matrix *x, const d
     if (problem >= m->n_problems)
         return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
     HG_TRY(open_problem(&o, m, x, y, params, err));
-    hinge_status status = look_at_problem(&o.problem, problem, m, o.beta, tolerance, kinds, points, err);
+    hinge_status status = look_at_problem(&o, problem, tolerance, kinds, points, err);
     close_problem(&o);
     return status;
 }
@@ -452,7 +452,7 @@ hinge_status hinge_kinds_each(const hinge_model *m, const hinge_matrix *x, const
     hinge_point *points;
     hinge_status status = HG_MAKE(err, "the kinds of rows", HG_ARRAY(points, x->rows));
     for (size_t p = 0; p < o.problem.n_problems && status == HINGE_OK; p++) {
-        status = look_at_problem(&o.problem, p, m, o.beta, tolerance, &kinds, points, err);
+        status = look_at_problem(&o, p, tolerance, &kinds, points, err);
         if (status == HINGE_OK && each(arg, p, &kinds, points) != 0)
             status = hg_fail(err, HINGE_ECALLBACK, "each: gave up at problem %zu of %zu", p + 1, o.problem.n_problems);
     }
