@@ -5,6 +5,7 @@
 #include "compat/own.h"
 #include "lib/proba.h"
 
+#include <hinge/theory.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +28,12 @@ static double square(double v)
     return v * v;
 }
 
-/* Room for l numbers and as many classes as the model has and, where that is not much more, for the example's size. */
+/* Room for l numbers, as many classes and decision values as the model has and, where that is not much more, for the
+ * example's size. */
 static double *example_init(struct example *e, const struct svm_node *x, const struct svm_model *m, size_t l)
 {
     int kernel_type = m->param.kernel_type;
-    size_t own = l + 1 + (m->nr_class > 0 ? (size_t)m->nr_class : 0), size = 0, spread = 0;
+    size_t own = l + 1 + (m->nr_class > 0 ? (size_t)m->nr_class : 0) + hgc_pairs(m), size = 0, spread = 0;
     *e = (struct example){ x, NULL, 0, 0, x->index, 0, false };
     for (const struct svm_node *p = x; kernel_type != PRECOMPUTED && p->index != -1; p++)
         if (p->index >= 0 && (size_t)p->index >= size)
@@ -184,41 +186,28 @@ static double decide_pair(const struct svm_model *m, const double *values, int a
     return sum;
 }
 
-/* Returns the label of the class with most votes, the first of those with equally many; votes: room for all classes.
- * decisions may be NULL. */
-static double classify(const struct svm_model *m, const double *values, int *votes, double *decisions)
+/* Returns the label of the class with most votes; votes: room for all classes. */
+static double classify(const struct svm_model *m, const double *values, size_t *votes, double *decisions)
 {
-    int best = 0;
-    memset(votes, 0, (size_t)m->nr_class * sizeof *votes);
     for (int a = 0, first_a = 0, p = 0; a < m->nr_class; first_a += m->nSV[a++])
-        for (int b = a + 1, first_b = first_a + m->nSV[a]; b < m->nr_class; first_b += m->nSV[b++], p++) {
-            double decision = decide_pair(m, values, a, first_a, b, first_b) - m->rho[p];
-            votes[decision > 0 ? a : b]++;
-            if (decisions != NULL)
-                decisions[p] = decision;
-        }
-    for (int c = 1; c < m->nr_class; c++)
-        if (votes[c] > votes[best])
-            best = c;
-    return m->label[best];
+        for (int b = a + 1, first_b = first_a + m->nSV[a]; b < m->nr_class; first_b += m->nSV[b++], p++)
+            decisions[p] = decide_pair(m, values, a, first_a, b, first_b) - m->rho[p];
+    return m->label[hg_vote((size_t)m->nr_class, false, decisions, NULL, votes)];
 }
 
-static double predicted(const struct svm_model *m, const double *values, int *votes, double *decisions)
+static double predicted(const struct svm_model *m, const double *values, size_t *votes, double *decisions)
 {
-    if (!hgc_classifies(m->param.svm_type)) {
-        double value = decide_single(m, values);
-        if (decisions != NULL)
-            decisions[0] = value;
-        return m->param.svm_type != ONE_CLASS ? value : value > 0 ? 1 : -1;
-    }
-    return m->nr_class < 1 ? 0 : classify(m, values, votes, decisions);
+    if (hgc_classifies(m->param.svm_type))
+        return m->nr_class < 1 ? 0 : classify(m, values, votes, decisions);
+    decisions[0] = decide_single(m, values);
+    return m->param.svm_type != ONE_CLASS ? decisions[0] : decisions[0] > 0 ? 1 : -1;
 }
 
 /* Predicts an example; decisions: room for all pairs, or NULL. */
 static double predict(const struct svm_model *m, const struct svm_node *x, double *decisions)
 {
     struct example e;
-    size_t l = m->l > 0 ? (size_t)m->l : 0;
+    size_t l = m->l > 0 ? (size_t)m->l : 0, classes = m->nr_class > 0 ? (size_t)m->nr_class : 0;
     double *values = example_init(&e, x, m, l);
     if (values == NULL) {
         hgc_warn("no memory for a prediction\n");
@@ -226,7 +215,8 @@ static double predict(const struct svm_model *m, const struct svm_node *x, doubl
     }
     for (int i = 0; i < m->l; i++)
         values[i] = kernel(&m->param, &e, m->SV[i]);
-    double label = predicted(m, values, (int *)(void *)(values + l), decisions);
+    double *own = values + l + classes; /* behind the votes */
+    double label = predicted(m, values, (size_t *)(void *)(values + l), decisions != NULL ? decisions : own);
     free(values);
     return label;
 }
@@ -253,12 +243,8 @@ static double classify_probability(const struct svm_model *m, const struct svm_n
     }
     double label = predict(m, x, decisions);
     hg_pair_probabilities(k, m->probA, m->probB, decisions, estimates, decisions + pairs);
-    size_t best = 0;
-    for (size_t c = 1; c < k; c++)
-        if (estimates[c] > estimates[best])
-            best = c;
     if (k > 0)
-        label = m->label[best];
+        label = m->label[hinge_argmax(estimates, k)];
     free(decisions);
     return label;
 }

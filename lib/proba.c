@@ -6,6 +6,7 @@
 #include "lib/proba.h"
 #include "lib/params.h"
 
+#include <hinge/theory.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -225,7 +226,6 @@ void hg_pair_probabilities(size_t k, const double *a_of, const double *b_of, con
 
 static double row_probabilities(const hinge_model *m, const double *decision, double *p, double *work)
 {
-    size_t best = 0;
     if (m->density_marks != NULL) {
         p[0] = hg_density(m->density_marks, decision[0]);
         p[1] = 1 - p[0];
@@ -235,10 +235,7 @@ static double row_probabilities(const hinge_model *m, const double *decision, do
         rest_probabilities(m, decision, p);
     else
         hg_pair_probabilities(m->n_classes, m->prob_a, m->prob_b, decision, p, work);
-    for (size_t c = 1; c < m->n_classes; c++)
-        if (p[c] > p[best])
-            best = c;
-    return m->labels[best];
+    return m->labels[hinge_argmax(p, m->n_classes)];
 }
 
 static hinge_status check(const hinge_model *m, const hinge_matrix *x, const double *probabilities, hinge_error *err)
