@@ -391,6 +391,16 @@ static hinge_status go_on(struct work *w, size_t columns)
     return HINGE_OK;
 }
 
+/* Goes back to what there was before a run, and adds the work of that. */
+static void go_back(struct work *w, const struct hg_solution *before, hinge_outcome outcome)
+{
+    hinge_report work = w->s->report;
+    keep(&w->reduced, true);
+    *w->s = *before;
+    hg_add_work(&w->s->report, &work);
+    w->s->report.outcome = outcome;
+}
+
 static uint64_t later(uint64_t look, uint64_t times)
 {
     return look > UINT64_MAX / 4 ? UINT64_MAX : times * look;
@@ -455,16 +465,12 @@ static hinge_status find_r(struct work *w)
         finer.max_iter = most - before.report.iterations;
         keep(&w->reduced, false);
         HG_TRY(run_smo(w, &finer));
-        hinge_report work = s->report;
-        if (work.outcome == HINGE_CONVERGED) {
-            hg_add_work(&s->report, &before.report);
-            continue;
+        hinge_outcome outcome = s->report.outcome;
+        if (outcome != HINGE_CONVERGED) {
+            go_back(w, &before, hg_ended_early(outcome) ? outcome : HINGE_CONVERGED);
+            break;
         }
-        *s = before;
-        hg_add_work(&s->report, &work);
-        keep(&w->reduced, true);
-        s->report.outcome = hg_ended_early(work.outcome) ? work.outcome : HINGE_CONVERGED;
-        break;
+        hg_add_work(&s->report, &before.report);
     }
     return HINGE_OK;
 }
@@ -481,18 +487,15 @@ static hinge_status start_inside(struct work *w)
     keep(&w->reduced, false);
     w->options.warm = true;
     HG_TRY(run_smo(w, &w->options));
-    hinge_report work = s->report;
     size_t q = s->working_set;
-    bool better = work.outcome == HINGE_CONVERGED || work.objective < best.report.objective;
-    if (!better) {
-        keep(&w->reduced, true);
-        *s = best;
+    if (s->report.outcome == HINGE_CONVERGED || s->report.objective < best.report.objective) {
+        hg_add_work(&s->report, &best.report);
+        s->report.gap = NAN;
+        s->report.rank = best.report.rank;
+    } else {
+        go_back(w, &best, s->report.outcome);
         s->working_set = q;
-        s->report.outcome = work.outcome;
     }
-    hg_add_work(&s->report, better ? &best.report : &work);
-    s->report.gap = better ? NAN : best.report.gap;
-    s->report.rank = best.report.rank;
     return HINGE_OK;
 }
 
