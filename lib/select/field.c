@@ -187,9 +187,9 @@ static hinge_status measure_error(struct hg_field *field, const struct hg_part *
 
 /* Errors of values that are as large as can be, and of random sign, add up to some tenth of one times the coefficients'
  * length. Where that may show, the error is measured; those elsewhere are taken for twice as large. */
-hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *field, const struct hg_part *part,
-                             bool *widens, hinge_error *err)
+hinge_status hg_field_widens(const struct hg_selecting *s, const struct hg_part *part, bool *widens, hinge_error *err)
 {
+    struct hg_field *field = hg_part_field(s, part);
     double square = 0, error = 0;
     hinge_status status = HINGE_OK;
     *widens = false;
@@ -209,11 +209,11 @@ hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *fiel
     return status;
 }
 
-hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
+hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *point, bool again, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t f = 0; f < s->n_fields && status == HINGE_OK; f++) {
-        s->field[f].wide = s->field[f].wide && s->widening;
+        s->field[f].wide = s->field[f].wide && again;
         close_kernel(s, &s->field[f]);
         s->field[f].problem.params.kernel = hg_point_params(s, point).kernel;
         status = open_kernel(s, &s->field[f], err);

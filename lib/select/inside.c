@@ -22,20 +22,21 @@ static size_t columns_of(const struct hg_selecting *s, const struct hg_problem *
     return hg_params_leave_solver(&s->params) ? hg_lowrank_inside(pr, n) : 0;
 }
 
-/* The kernel in hand on the batch's problem b. */
-static struct hg_problem problem_of(const struct hg_selecting *s, const hinge_grid_point *point, size_t fold)
+/* A field's problem, with the point's parameters. */
+static struct hg_problem problem_of(const struct hg_selecting *s, const hinge_grid_point *point,
+                                    const struct hg_field *field)
 {
-    struct hg_problem pr = hg_field_of(s, fold)->problem;
+    struct hg_problem pr = field->problem;
     pr.params = hg_point_params(s, point);
     return pr;
 }
 
 uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *point)
 {
-    struct hg_problem pr = problem_of(s, point, 0);
+    struct hg_problem pr = problem_of(s, point, hg_field_of(s, 0));
     size_t n = 0;
     for (size_t b = 0; b < s->n_batch; b++)
-        n = HG_MAX(n, s->batch[b].part->n);
+        n = HG_MAX(n, s->batch[b]->n);
     size_t columns = columns_of(s, &pr, n);
     if (!hg_params_leave_solver(&s->params))
         return s->params.max_iter;
@@ -131,24 +132,24 @@ static hinge_status improve(const struct hg_selecting *s, const struct hg_proble
 
 /* Brings those of some problems that have been stopped on the way, or have stalled (where that is asked for), to the
  * front. */
-static size_t unfinished(struct hg_batched *some, size_t count, bool stalled)
+static size_t unfinished(struct hg_part **some, size_t count, bool stalled)
 {
     size_t left = 0;
     for (size_t k = 0; k < count; k++)
-        if (some[k].part->many.report.outcome == HINGE_MAX_ITER ||
-            (stalled && some[k].part->many.report.outcome == HINGE_STALLED))
+        if (some[k]->many.report.outcome == HINGE_MAX_ITER ||
+            (stalled && some[k]->many.report.outcome == HINGE_STALLED))
             some[left++] = some[k];
     return left;
 }
 
 /* Does what can be done for problems for which SMO has taken so many steps. */
-static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *point, const struct hg_batched *some,
+static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *point, struct hg_part *const *some,
                                 size_t count, uint64_t steps, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t k = 0; k < count && status == HINGE_OK; k++) {
-        struct hg_part *part = some[k].part;
-        struct hg_problem pr = problem_of(s, point, some[k].fold);
+        struct hg_part *part = some[k];
+        struct hg_problem pr = problem_of(s, point, hg_part_field(s, part));
         size_t columns = columns_of(s, &pr, part->n);
         struct hg_lowrank z = { 0 };
         if (columns > hg_lowrank_most(part->n))
@@ -168,8 +169,8 @@ static hinge_status all_inside(struct hg_selecting *s, const hinge_grid_point *p
 {
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
-        struct hg_problem pr = problem_of(s, point, s->batch[b].fold);
-        status = solve_inside(s, &pr, s->batch[b].part, NULL, err);
+        struct hg_problem pr = problem_of(s, point, hg_part_field(s, s->batch[b]));
+        status = solve_inside(s, &pr, s->batch[b], NULL, err);
     }
     return status;
 }
@@ -180,21 +181,21 @@ static hinge_status go_on_inside(struct hg_selecting *s, const hinge_grid_point 
 {
     enum { LOOKS = 6 };
     hinge_status status = HINGE_OK;
-    struct hg_batched *some;
+    struct hg_part **some;
     HG_TRY(HG_MAKE(err, "the problems of folds", HG_ARRAY(some, s->n_batch)));
     memcpy(some, s->batch, s->n_batch * sizeof *some);
     size_t count = unfinished(some, s->n_batch, true);
     uint64_t steps = hg_select_steps(s, point);
     for (int look = 0; look < LOOKS && count > 0 && status == HINGE_OK && !hg_halted(&s->halt); look++) {
-        struct hg_problem pr = problem_of(s, point, some[0].fold);
-        bool last = look + 1 == LOOKS || columns_of(s, &pr, some[0].part->n) > 0;
+        struct hg_problem pr = problem_of(s, point, hg_part_field(s, some[0]));
+        bool last = look + 1 == LOOKS || columns_of(s, &pr, some[0]->n) > 0;
         status = improve_all(s, point, some, count, steps, err);
         count = unfinished(some, count, false);
         if (status == HINGE_OK && count > 0)
             status = hg_solve_some(s, some, count, !last ? steps : look > 0 ? 0 : HG_LAST_STEPS * steps, err);
         count = unfinished(some, count, false);
         for (size_t k = 0; k < count && last; k++)
-            some[k].part->many.report.outcome = HINGE_STALLED;
+            some[k]->many.report.outcome = HINGE_STALLED;
         count = last ? 0 : count;
         steps *= 2;
     }
@@ -215,11 +216,10 @@ static bool lacks_an_end(const struct hg_part *part)
 }
 
 /* The interior point with all columns that the kernel has, where points are few. */
-static hinge_status finish_part(struct hg_selecting *s, const hinge_grid_point *point, const struct hg_batched *batched,
+static hinge_status finish_part(struct hg_selecting *s, const hinge_grid_point *point, struct hg_part *part,
                                 hinge_error *err)
 {
-    struct hg_problem pr = problem_of(s, point, batched->fold);
-    struct hg_part *part = batched->part;
+    struct hg_problem pr = problem_of(s, point, hg_part_field(s, part));
     hinge_status status = HINGE_OK;
     bool few = part->n <= HG_RANK_EXACT && pr.params.kernel.type != HINGE_SIGMOID;
     if (few && hg_params_leave_solver(&s->params) && columns_of(s, &pr, part->n) == 0)
@@ -236,11 +236,11 @@ hinge_status hg_select_alone(struct hg_selecting *s, hinge_grid_point *point, hi
     hinge_outcome worst = before;
     bool may = p->max_iter == 0 && !hg_select_asks_inside(s);
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
-        const struct hg_part *part = s->batch[b].part;
+        const struct hg_part *part = s->batch[b];
         uint64_t steps = part->steps;
         bool overflows = part->many.report.outcome == HINGE_NONFINITE && p->precision == HINGE_PRECISION_F32;
         if (may && lacks_an_end(part) && !overflows && !hg_halted(&s->halt))
-            status = finish_part(s, point, &s->batch[b], err);
+            status = finish_part(s, point, s->batch[b], err);
         point->iterations += part->steps - steps;
         s->out->iterations += part->steps - steps;
         worst = hg_worse_outcome(worst, part->many.report.outcome);

@@ -92,7 +92,7 @@ void hg_parts_forget(struct hg_selecting *s, bool with_lanes)
         hg_qp_free(&s->part[k].qp);
         s->part[k].begun = false;
         if (with_lanes)
-            hg_many_forget(&hg_field_of(s, k / s->n_problems)->many, &s->part[k].many);
+            hg_many_forget(&hg_part_field(s, &s->part[k])->many, &s->part[k].many);
     }
 }
 
@@ -289,12 +289,9 @@ static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *
             status = hg_fail(err, failed[k].status, "%s", failed[k].text);
     hg_free(failed);
     s->n_batch = 0;
-    for (size_t f = first; f < first + count; f++)
-        for (size_t p = 0; p < s->n_problems; p++) {
-            struct hg_part *part = &s->part[f * s->n_problems + p];
-            if (!part->absent)
-                s->batch[s->n_batch++] = (struct hg_batched){ part, f, p };
-        }
+    for (size_t k = first * s->n_problems; k < (first + count) * s->n_problems; k++)
+        if (!s->part[k].absent)
+            s->batch[s->n_batch++] = &s->part[k];
     return status;
 }
 
@@ -303,20 +300,20 @@ static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *
 /* Decides rows by g of the batch's problem b: at its points, or (elsewhere) at those that its fold holds out. */
 static void decide(const struct hg_selecting *s, size_t b, const double *g, bool elsewhere)
 {
-    const struct hg_batched *batched = &s->batch[b];
-    const struct hg_many_problem *many = &batched->part->many;
-    const struct hg_problem *pr = &hg_field_of(s, batched->fold)->problem;
+    const struct hg_many_problem *many = &s->batch[b]->many;
+    size_t fold = hg_fold_of(s, s->batch[b]), at = hg_repeat_of(s, fold);
+    size_t problem = (size_t)(s->batch[b] - s->part) % s->n_problems;
+    const struct hg_problem *pr = &hg_field_of(s, fold)->problem;
     const struct hg_range *range = elsewhere ? many->elsewhere : many->range;
     const struct hg_range *end = range + (elsewhere ? many->n_elsewhere : many->n_ranges);
-    size_t at = hg_repeat_of(s, batched->fold);
     double bias, factor;
     hg_problem_bias(pr, many->bias, &bias, &factor);
     factor = factor == 0 ? 1 : factor; /* no margin */
     for (; range < end; g += range++->count)
         for (size_t k = 0; k < range->count; k++) {
             size_t row = pr->order[range->first + k];
-            if (s->out->fold[at + row] == (int)batched->fold)
-                s->decisions[(at + row) * s->n_problems + batched->problem] = (g[k] + bias) * factor;
+            if (s->out->fold[at + row] == (int)fold)
+                s->decisions[(at + row) * s->n_problems + problem] = (g[k] + bias) * factor;
         }
 }
 
@@ -360,10 +357,10 @@ static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
 }
 
 /* Returns where problems whose fold has the same field as that of some[first] end. */
-static size_t end_of_field(const struct hg_selecting *s, const struct hg_batched *some, size_t first, size_t count)
+static size_t end_of_field(const struct hg_selecting *s, struct hg_part *const *some, size_t first, size_t count)
 {
     size_t end = first + 1;
-    while (end < count && hg_field_of(s, some[end].fold) == hg_field_of(s, some[first].fold))
+    while (end < count && hg_part_field(s, some[end]) == hg_part_field(s, some[first]))
         end++;
     return end;
 }
@@ -375,11 +372,11 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
     bool elsewhere = s->n_problems > 1 && !s->problem.one_vs_rest;
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch && !elsewhere; b++)
-        decide(s, b, s->batch[b].part->g, false);
+        decide(s, b, s->batch[b]->g, false);
     for (size_t b = 0, end; b < s->n_batch && status == HINGE_OK && elsewhere; b = end) {
         end = end_of_field(s, s->batch, b, s->n_batch);
         s->first_of_batch = b;
-        status = hg_many_apply(&hg_field_of(s, s->batch[b].fold)->many, s->solving + b, end - b, decide_all, s, err);
+        status = hg_many_apply(&hg_part_field(s, s->batch[b])->many, s->solving + b, end - b, decide_all, s, err);
     }
     if (status != HINGE_OK)
         return status;
@@ -395,20 +392,20 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
 
 /* ---- folds of a point -------------------------------------------------------------------------------------------- */
 
-hinge_status hg_solve_some(struct hg_selecting *s, const struct hg_batched *some, size_t count, uint64_t most,
+hinge_status hg_solve_some(struct hg_selecting *s, struct hg_part *const *some, size_t count, uint64_t most,
                            hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t k = 0; k < count; k++)
-        s->solving[k] = &some[k].part->many;
+        s->solving[k] = &some[k]->many;
     for (size_t first = 0, end; first < count && status == HINGE_OK; first = end) {
-        struct hg_field *field = hg_field_of(s, some[first].fold);
+        struct hg_field *field = hg_part_field(s, some[first]);
         end = end_of_field(s, some, first, count);
         status = hg_many_solve(&field->many, s->solving + first, end - first, s->out->eps, most, &s->halt, err);
     }
     for (size_t k = 0; k < count; k++) {
-        some[k].part->steps += some[k].part->many.report.iterations;
-        some[k].part->many.moved = NULL;
+        some[k]->steps += some[k]->many.report.iterations;
+        some[k]->many.moved = NULL;
     }
     return status;
 }
@@ -418,13 +415,13 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
 {
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch; b++)
-        s->batch[b].part->steps = 0;
+        s->batch[b]->steps = 0;
     if (!hg_select_asks_inside(s))
         status = hg_solve_some(s, s->batch, s->n_batch, hg_select_steps(s, point), err);
     HG_THEN(status, hg_select_finish(s, point, err));
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
-        const struct hg_part *solved = s->batch[b].part;
-        s->solving[b] = &s->batch[b].part->many;
+        const struct hg_part *solved = s->batch[b];
+        s->solving[b] = &s->batch[b]->many;
         point->outcome = hg_worse_outcome(point->outcome, solved->many.report.outcome);
         point->iterations += solved->steps;
         s->out->iterations += solved->steps;
@@ -440,19 +437,16 @@ static hinge_status widen(struct hg_selecting *s, hinge_grid_point *point, bool 
     *again = false;
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         bool widens;
-        status = hg_field_widens(s, hg_field_of(s, s->batch[b].fold), s->batch[b].part, &widens, err);
+        status = hg_field_widens(s, s->batch[b], &widens, err);
         *again = *again || widens;
     }
     if (status != HINGE_OK || !*again)
         return status;
     for (size_t k = 0; k < s->out->n_folds * s->n_problems; k++) {
-        hg_many_forget(&hg_field_of(s, k / s->n_problems)->many, &s->part[k].many);
+        hg_many_forget(&hg_part_field(s, &s->part[k])->many, &s->part[k].many);
         s->part[k].g_is_coarse = true;
     }
-    s->widening = true;
-    status = hg_fields_take(s, point, err);
-    s->widening = false;
-    return status;
+    return hg_fields_take(s, point, true, err);
 }
 
 hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,

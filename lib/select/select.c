@@ -446,7 +446,7 @@ static hinge_status go_to(struct hg_selecting *s, const hinge_grid_point *point,
     s->line_loss = NAN;
     memset(s->reached, 0, s->out->n_folds * sizeof *s->reached);
     hg_parts_forget(s, !same_kernel);
-    return same_kernel ? HINGE_OK : hg_fields_take(s, point, err);
+    return same_kernel ? HINGE_OK : hg_fields_take(s, point, false, err);
 }
 
 /* Tries points in the order that makes each cheap after the last. A point that was interrupted stays waiting, and ends

@@ -46,11 +46,6 @@ struct hg_part {
     struct hg_many_problem many;
 };
 
-struct hg_batched {
-    struct hg_part *part;
-    size_t fold, problem;
-};
-
 /* A selection in work. */
 struct hg_selecting {
     hinge_matrix x;                /* the caller's */
@@ -84,19 +79,28 @@ struct hg_selecting {
     struct hg_part *part;          /* [n_folds * n_problems] */
     uint32_t *subset;              /* points of each problem, */
     double *values;                /* and the parts' g and moved */
-    struct hg_batched *batch;      /* [n_folds * n_problems] those being solved, */
+    struct hg_part **batch;        /* [n_folds * n_problems] those being solved, */
     struct hg_many_problem **solving; /* the same as the solver sees them */
-    bool widening;                 /* the kernel in hand is opened again, for rows in f64 */
     size_t n_batch, first_of_batch;
     struct hg_range *held;         /* of each fold, the points that it holds out: held_from[f] .. held_from[f + 1] */
     size_t *held_from;             /* [n_folds + 1] */
     double *class_weight;          /* [n_classes + 1] */
 };
 
-/* The field of a fold. */
+/* The field of a fold; the fold of a part, and its field. */
 static inline struct hg_field *hg_field_of(const struct hg_selecting *s, size_t fold)
 {
     return &s->field[s->scales ? fold : 0];
+}
+
+static inline size_t hg_fold_of(const struct hg_selecting *s, const struct hg_part *part)
+{
+    return (size_t)(part - s->part) / s->n_problems;
+}
+
+static inline struct hg_field *hg_part_field(const struct hg_selecting *s, const struct hg_part *part)
+{
+    return hg_field_of(s, hg_fold_of(s, part));
 }
 
 /* Where the rows of a fold's repeat begin, in out->fold, predictions and (times n_problems) decisions. */
@@ -140,11 +144,11 @@ bool hg_score_of_task(const struct hg_selecting *s, hinge_score *score);
 hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err);
 /* Counts what the rows have taken. */
 void hg_fields_free(struct hg_selecting *s);
-/* Rows are those of this point's kernel from now on. */
-hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
-/* Whether rounding of f32 rows shows in what a part's coefficients add up to; the field then makes them in f64. */
-hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *field, const struct hg_part *part,
-                             bool *widens, hinge_error *err);
+/* Rows are those of this point's kernel from now on. again: they were, and those that were found too coarse are made in
+ * f64. */
+hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *point, bool again, hinge_error *err);
+/* Whether rounding of f32 rows shows in what a part's coefficients add up to; its field then makes them in f64. */
+hinge_status hg_field_widens(const struct hg_selecting *s, const struct hg_part *part, bool *widens, hinge_error *err);
 
 /* ---- line.c ---------------------------------------------------------------------------------------------------- */
 
@@ -162,7 +166,7 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
                             hinge_error *err);
 
 /* Goes on with some problems of the batch, for so many steps each (0: to their ends). */
-hinge_status hg_solve_some(struct hg_selecting *s, const struct hg_batched *some, size_t count, uint64_t most,
+hinge_status hg_solve_some(struct hg_selecting *s, struct hg_part *const *some, size_t count, uint64_t most,
                            hinge_error *err);
 
 /* ---- inside.c -------------------------------------------------------------------------------------------------- */
