@@ -29,9 +29,8 @@ static hinge_status copy_words(const struct hg_word *list, size_t n, hinge_words
     size_t bytes = n * sizeof *words->word;
     for (size_t i = 0; i < n; i++)
         bytes += list[i].length + 1;
-    char *memory = hg_alloc(bytes, 1);
-    if (memory == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu words", n);
+    char *memory;
+    HG_TRY(HG_MAKE(err, "words", HG_ARRAY(memory, bytes)));
     char *text = memory + n * sizeof *words->word;
     *words = (hinge_words){ .count = n, .word = (const char **)(void *)memory };
     for (size_t i = 0; i < n; i++) {
@@ -45,12 +44,12 @@ static hinge_status copy_words(const struct hg_word *list, size_t n, hinge_words
 hinge_status hg_words_collect(const hinge_words *known, const struct hg_word *of, size_t n, hinge_words *words,
                               double *labels, hinge_error *err)
 {
-    size_t before = known->count, size = 64, count = 0;
+    size_t before = known->count, size = 64, count = 0, *table;
+    struct hg_word *list;
+    hinge_status status = HINGE_OK;
     while (size / 2 < before + n)
         size *= 2;
-    size_t *table = hg_zalloc(size, sizeof *table);
-    struct hg_word *list = hg_alloc(before + n, sizeof *list);
-    hinge_status status = table != NULL && list != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for words");
+    HG_TRY(HG_MAKE(err, "the numbers of words", HG_ZEROS(table, size), HG_ARRAY(list, before + n)));
     for (size_t i = 0; status == HINGE_OK && i < before + n; i++) {
         struct hg_word word = i < before ? (struct hg_word){ known->word[i], strlen(known->word[i]) } : of[i - before];
         size_t *place = place_of(table, size - 1, list, word);
@@ -66,7 +65,6 @@ hinge_status hg_words_collect(const hinge_words *known, const struct hg_word *of
     }
     HG_THEN(status, copy_words(list, count, words, err));
     hg_free(table);
-    hg_free(list);
     return status;
 }
 

@@ -220,21 +220,16 @@ static hinge_status choose_columns(struct vectors *vectors, struct hg_lines *lin
 
 static hinge_status reserve(struct hinge_model *m, const char *file, hinge_error *err)
 {
-    size_t values, bytes, coefs;
+    size_t values, bytes;
     if (!hg_mul(m->n_sv, m->d, &values) || !hg_mul(values, sizeof(double), &bytes))
         return hg_fail_at(err, HINGE_ESIZE, file, 0, "%zu x %zu support vectors are beyond all sizes", m->n_sv, m->d);
     if (bytes > hg_total_memory())
         return hg_fail_at(err, HINGE_ENOMEM, file, 0, "%zu x %zu support vectors take %zu bytes: no memory", m->n_sv,
                           m->d, bytes);
-    if (hg_mul(hg_model_coef_rows(m), m->n_sv, &coefs))
-        m->coef = hg_zalloc(coefs, sizeof *m->coef);
-    if (m->kernel.type == HINGE_PRECOMPUTED)
-        m->sv_serial = hg_zalloc(m->n_sv, sizeof *m->sv_serial);
-    else
-        m->sv = hg_zalloc(values, sizeof *m->sv);
-    return m->coef != NULL && (m->sv != NULL || m->sv_serial != NULL)
-               ? HINGE_OK
-               : hg_fail_at(err, HINGE_ENOMEM, file, 0, "no memory for %zu support vectors", m->n_sv);
+    HG_TRY(HG_MAKE(err, "coefficients", HG_ZEROS(m->coef, hg_model_coef_rows(m) * m->n_sv))); /* fewer than bytes */
+    return m->kernel.type == HINGE_PRECOMPUTED
+               ? HG_MAKE(err, "the serial numbers of support vectors", HG_ZEROS(m->sv_serial, m->n_sv))
+               : HG_MAKE(err, "support vectors", HG_ZEROS(m->sv, values));
 }
 
 hinge_status hg_body_read(const struct hg_body *body, struct hinge_model *m, hinge_error *err)

@@ -28,10 +28,7 @@ hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, s
                           rows, cols, bytes);
     data->x = (hinge_matrix){ .data = data->memory, .type = type, .rows = rows, .cols = cols };
     data->x.stride = source->part.check ? 0 : cols;
-    data->y = hg_zalloc(rows, sizeof *data->y);
-    if (data->y == NULL)
-        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu labels", rows);
-    return HINGE_OK;
+    return HG_MAKE(err, "the labels of rows", HG_ZEROS(data->y, rows));
 }
 
 struct hg_row hg_data_row(const hinge_data *data, size_t i)
@@ -71,9 +68,8 @@ hinge_status hg_labels_reserve(struct hg_labels *labels, const hinge_data *data,
     if (source->part.check)
         return HINGE_OK;
     labels->y = data->y;
-    if (labels->first.number > 0 && (labels->word = hg_zalloc(data->x.rows, sizeof *labels->word)) == NULL)
-        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu labels", data->x.rows);
-    return HINGE_OK;
+    bool words = labels->first.number > 0;
+    return words ? HG_MAKE(err, "the words of rows", HG_ZEROS(labels->word, data->x.rows)) : HINGE_OK;
 }
 
 hinge_status hg_labels_take(const struct hg_labels *labels, size_t i, const struct hg_line *line, const char *p,
@@ -225,11 +221,8 @@ static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_sourc
     const hinge_data_options *options = source->options;
     hinge_data *data = libsvm->data;
     size_t cols = options->max_cols > 0 ? HG_MIN(lines->last_index, options->max_cols) : lines->last_index;
-    if (options->precomputed && lines->n > 0) {
-        data->serial = hg_zalloc(lines->n, sizeof *data->serial);
-        if (data->serial == NULL)
-            return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu serial numbers", lines->n);
-    }
+    if (options->precomputed && lines->n > 0)
+        HG_TRY(HG_MAKE(err, "the serial numbers of rows", HG_ZEROS(data->serial, lines->n)));
     cols = libsvm->columns.bits != NULL ? libsvm->columns.count + libsvm->rest : HG_MAX(cols, options->min_cols);
     if (source->part.check)
         return HINGE_OK;
@@ -454,9 +447,8 @@ hinge_status hinge_file_read(const char *path, char **bytes, size_t *size, hinge
     if (path == NULL || bytes == NULL || size == NULL)
         return hg_fail(err, HINGE_EINVAL, "path, bytes or size: NULL");
     hinge_status status = hg_bytes_read(&file, path, err);
-    char *copy = status == HINGE_OK ? hg_zalloc(file.size + 1, 1) : NULL;
-    if (status == HINGE_OK && copy == NULL)
-        status = hg_fail_at(err, HINGE_ENOMEM, path, 0, "no memory for %zu bytes", file.size);
+    char *copy = NULL;
+    HG_THEN(status, HG_MAKE(err, "the bytes of a file", HG_ZEROS(copy, file.size + 1)));
     if (status == HINGE_OK) {
         if (file.size > 0)
             memcpy(copy, file.data, file.size);

@@ -459,10 +459,8 @@ static bool read_list(struct reader *r, enum key key)
         return refuse(r, key, rows[key].refusal);
     if (!check_count(r, key, n))
         return false;
-    *at = hg_alloc(n, HG_MAX(sizeof(double), sizeof(size_t)));
-    if (*at == NULL)
-        return FAIL(HINGE_ENOMEM, r->lines[key].number, "no memory for %zu numbers", n);
-    return read_values(r, key, *at);
+    return done(r, HG_MAKE(r->err, rows[key].name, HG_VALUES(*at, n, HG_MAX(sizeof(double), sizeof(size_t))))) &&
+           read_values(r, key, *at);
 }
 
 /* Refuses one of two lists without the other. */

@@ -64,9 +64,7 @@ hinge_status hg_lines_open(struct hg_lines *lines, const char *file, const char 
     *lines = (struct hg_lines){ .file = file, .text = text, .size = size, .first_number = first_number };
     lines->n_chunks = size / STRETCH + (size % STRETCH != 0);
     lines->threads = (int)HG_MIN((size_t)threads, HG_MAX(lines->n_chunks, (size_t)1));
-    lines->chunks = hg_zalloc(lines->n_chunks, sizeof *lines->chunks);
-    if (lines->chunks == NULL)
-        return hg_fail_at(err, HINGE_ENOMEM, file, 0, "no memory");
+    HG_TRY(HG_MAKE(err, "the lines of a file", HG_ZEROS(lines->chunks, lines->n_chunks)));
 #pragma omp parallel for schedule(dynamic) num_threads(lines->threads)
     for (size_t i = 0; i < lines->n_chunks; i++)
         count_chunk(lines, &lines->chunks[i], i, pairs);
