@@ -55,10 +55,8 @@ hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *su
     if (status == HINGE_OK) {
         size_t n_sv = hg_qp_support(qp, NULL, point, coef);
         memset(g, 0, qp->n * sizeof *g);
-        status = hg_rows_apply(&gram.super, point, n_sv, coef, NULL, qp->n, g,
-                               &(struct hg_how){ .halt = halt });
-        if (status != HINGE_OK)
-            hg_fail(err, status, "the kernel function reported a failure");
+        status = hg_rows_apply(&gram.super, point, n_sv, coef, NULL, qp->n, g, &(struct hg_how){ .halt = halt });
+        hg_rows_told(status, err);
     }
     hg_gram_free(&gram);
     hg_free(point);

@@ -152,7 +152,7 @@ static hinge_status fill(struct block *k, hinge_error *err)
             return hg_fail(err, HINGE_ECALLBACK, "progress: the callback ended the kernel block after %zu of %zu rows",
                            row + count, k->a->rows);
     }
-    return status == HINGE_OK ? HINGE_OK : hg_fail(err, status, "the kernel function reported a failure");
+    return hg_rows_told(status, err);
 }
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */

@@ -47,10 +47,7 @@ static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem 
     hinge_status status = hg_pivoted_cholesky(&gram.super, rank, 1e-14, halt, l->z, NULL, &used, &l->trace_error);
     l->values = gram.super.values;
     hg_gram_free(&gram);
-    if (status == HINGE_ENOMEM)
-        return hg_fail(err, status, "no memory for a factor of rank %zu of %zu rows", rank, n);
-    if (status != HINGE_OK)
-        return hg_fail(err, status, "the kernel function reported a failure");
+    HG_TRY(hg_rows_told(status, err));
     drop_columns(l, rank, used);
     l->bytes = n * used * sizeof *l->z;
     l->super.rows = rows_of_matrix;

@@ -61,11 +61,10 @@ bool hg_next_coef(const hinge_model *m, struct hg_coef *at)
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
                           size_t n_sv, size_t d)
 {
+    bool classifies = hinge_task_info(task)->classifies, ok = true;
     hinge_model *m = hg_zalloc(1, sizeof *m);
     if (m == NULL)
         return NULL;
-    size_t values = 0, coefs = 0;
-    bool classifies = hinge_task_info(task)->classifies;
     m->task = task;
     m->kernel = kernel;
     m->d = d;
@@ -73,19 +72,11 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
     m->n_classes = classifies ? n_classes : 2;
     m->multiclass = classifies && n_classes > 2 ? multiclass : HINGE_ONE_VS_ONE;
     m->n_problems = classifies ? hg_count_problems(multiclass, n_classes) : 1;
-    bool ok = hg_mul(n_sv, d, &values) && hg_mul(hg_model_coef_rows(m), n_sv, &coefs);
-    m->rho = hg_zalloc(m->n_problems, sizeof *m->rho);
-    m->coef = ok ? hg_zalloc(coefs, sizeof *m->coef) : NULL;
-    ok = m->rho != NULL && m->coef != NULL;
-    if (classifies) {
-        m->labels = hg_zalloc(n_classes, sizeof *m->labels);
-        m->class_sv = hg_zalloc(n_classes, sizeof *m->class_sv);
-        ok = ok && m->labels != NULL && m->class_sv != NULL;
-    }
-    if (kernel.type == HINGE_PRECOMPUTED)
-        ok = ok && (m->sv_serial = hg_zalloc(n_sv, sizeof *m->sv_serial)) != NULL;
-    else
-        ok = ok && (m->sv = hg_alloc(values, sizeof *m->sv)) != NULL;
+    if (classifies)
+        ok = HG_ROOM(HG_ZEROS(m->labels, n_classes)) && HG_ROOM(HG_ZEROS(m->class_sv, n_classes));
+    ok = ok && HG_ROOM(HG_ZEROS(m->rho, m->n_problems)) && HG_ROOM(HG_ZEROS(m->coef, hg_model_coef_rows(m) * n_sv));
+    ok = ok &&
+         (kernel.type == HINGE_PRECOMPUTED ? HG_ROOM(HG_ZEROS(m->sv_serial, n_sv)) : HG_ROOM(HG_TABLE(m->sv, n_sv, d)));
     if (ok)
         return m;
     hinge_model_free(m);
@@ -393,15 +384,16 @@ static bool collapse_linear(hinge_model *m)
     if (m->kernel.type != HINGE_LINEAR)
         return true;
     size_t values;
-    if (!hg_mul(m->n_problems, m->d, &values) || (m->weights = hg_zalloc(values, sizeof *m->weights)) == NULL)
+    double *low = NULL;
+    if (!hg_mul(m->n_problems, m->d, &values) || !HG_ROOM(HG_ZEROS(m->weights, values)) ||
+        !HG_ROOM(HG_ZEROS(low, values)))
         return false;
-    double *low = hg_zalloc(values, sizeof *low);
-    for (struct hg_coef c = { 0 }; low != NULL && hg_next_coef(m, &c);)
+    for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);)
         hg_add_multiple(m->weights + c.problem * m->d, low + c.problem * m->d, c.value, m->sv + c.sv * m->d, m->d);
-    for (size_t k = 0; low != NULL && k < values; k++)
+    for (size_t k = 0; k < values; k++)
         m->weights[k] += isfinite(low[k]) ? low[k] : 0;
     hg_free(low);
-    return low != NULL;
+    return true;
 }
 
 hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)
@@ -458,15 +450,6 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     return replace(m, &wide, err);
 }
 
-/* Returns [n], to be freed; NULL: no memory. */
-static void *copy_of(const void *from, size_t n, size_t size)
-{
-    void *copy = hg_alloc(n, size);
-    if (copy != NULL && n > 0)
-        memcpy(copy, from, n * size);
-    return copy;
-}
-
 hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size_t n, hinge_error *err)
 {
     HG_TRY(hg_need_model(m, err));
@@ -516,7 +499,8 @@ const hinge_words *hinge_model_words(const hinge_model *m)
 
 hinge_status hg_model_set_scaling(hinge_model *m, const double *const part[4], hinge_error *err)
 {
-    bool scales = part[0] != NULL && part[1] != NULL, ok = true;
+    bool scales = part[0] != NULL && part[1] != NULL;
+    hinge_status status = HINGE_OK;
     HG_TRY(hg_need_model(m, err));
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: the values of a precomputed kernel cannot be scaled");
@@ -529,16 +513,17 @@ hinge_status hg_model_set_scaling(hinge_model *m, const double *const part[4], h
     hinge_model scaled = *m;
     double **const to[] = { &scaled.scale_factor, &scaled.scale_offset, &scaled.scale_origin, &scaled.scale_base };
     for (int k = 0; k < 4; k++) {
-        bool is_there = scales && part[k] != NULL;
-        *to[k] = is_there ? copy_of(part[k], m->d, sizeof *part[k]) : NULL;
-        ok = ok && (!is_there || *to[k] != NULL);
+        *to[k] = NULL;
+        if (scales && part[k] != NULL)
+            HG_THEN(status, HG_MAKE(err, "the scaling of features", HG_ARRAY(*to[k], m->d)));
+        if (*to[k] != NULL)
+            memcpy(*to[k], part[k], m->d * sizeof *part[k]);
     }
-    if (!ok) {
-        for (int k = 0; k < 4; k++)
-            hg_free(*to[k]);
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", m->d);
-    }
-    return replace(m, &scaled, err);
+    if (status == HINGE_OK)
+        return replace(m, &scaled, err);
+    for (int k = 0; k < 4; k++)
+        hg_free(*to[k]);
+    return status;
 }
 
 hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset, hinge_error *err)

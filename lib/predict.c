@@ -204,7 +204,7 @@ static hinge_status predict_all(struct hg_prediction *j, int threads, hinge_erro
     if (failed == HINGE_OK && j->stopped)
         return hg_fail(err, HINGE_ECALLBACK, "progress: the callback ended the prediction after %zu of %zu rows",
                        j->done, j->x.x.rows);
-    return failed == HINGE_OK ? HINGE_OK : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
+    return hg_rows_told((hinge_status)failed, err);
 }
 
 /* Returns how many threads are worth starting. */

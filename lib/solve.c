@@ -135,8 +135,7 @@ static hinge_status recompute_objective(struct work *w, hinge_report *report)
     for (size_t k = 0; k < n_sv; k++)
         all[sv[k]] = g[k];
     hg_free(sv);
-    if (status != HINGE_OK)
-        return hg_fail(w->err, status, "the kernel function reported a failure");
+    HG_TRY(hg_rows_told(status, w->err));
     if (!hg_halted(how.halt))
         report->objective = hg_qp_objective(qp, all);
     return HINGE_OK;

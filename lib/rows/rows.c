@@ -18,6 +18,14 @@ void hg_add_stretch(const struct hg_adders *add, hinge_dtype type, size_t n_rows
     }
 }
 
+hinge_status hg_rows_told(hinge_status status, hinge_error *err)
+{
+    return status == HINGE_OK ? HINGE_OK
+                              : hg_fail(err, status, "%s",
+                                        status == HINGE_ENOMEM ? "no memory for kernel values"
+                                                               : "the kernel function reported a failure");
+}
+
 hinge_status hg_rows_diagonal(const struct hg_rows *rows, double *diagonal, double *size)
 {
     return rows->ops->diagonal(rows, diagonal, size);

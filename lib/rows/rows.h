@@ -65,6 +65,9 @@ static inline void hg_add_rows(const struct hg_adders *add, hinge_dtype type, si
 void hg_add_stretch(const struct hg_adders *add, hinge_dtype type, size_t n_rows, const double *coef, void *const *row,
                     size_t first, size_t n, double *g);
 
+/* Says in words what a verb's failure is: that of a kernel function, or no memory. Returns the status. */
+hinge_status hg_rows_told(hinge_status status, hinge_error *err);
+
 /* The verbs, over points left [n_left] and right [n_right] (NULL: points 0 .. n_right - 1). */
 
 struct hg_how {              /* NULL is all 0 */

@@ -175,9 +175,7 @@ static hinge_status measure_error(struct hg_field *field, const struct hg_part *
     for (size_t k = 0; k < count; k++)
         sample[k] = part->point[k * n / count];
     struct hg_rows *exact = &field->exact.super;
-    hinge_status status = hg_rows_apply(exact, left, moved, coef, sample, count, g, NULL);
-    if (status != HINGE_OK)
-        hg_fail(err, status, "the kernel failed");
+    hinge_status status = hg_rows_told(hg_rows_apply(exact, left, moved, coef, sample, count, g, NULL), err);
     *error = 0;
     for (size_t k = 0; k < count; k++)
         *error = HG_MAX(*error, fabs(part->g[k * n / count] - g[k]));

@@ -16,8 +16,7 @@ static hinge_status multiply(struct hg_gram *gram, const uint32_t *points, size_
                              hinge_error *err)
 {
     memset(sum, 0, n * sizeof *sum);
-    hinge_status status = hg_rows_apply(&gram->super, points, n, coef, points, n, sum, NULL);
-    return status == HINGE_OK ? status : hg_fail(err, status, "the kernel function reported a failure");
+    return hg_rows_told(hg_rows_apply(&gram->super, points, n, coef, points, n, sum, NULL), err);
 }
 
 /* ---- ||w|| ------------------------------------------------------------------------------------------------------- */
@@ -154,11 +153,9 @@ static hinge_status largest_square(struct plain *p, bool centred, double *square
     size_t n = p->problem.n;
     double *diagonal;
     HG_TRY(HG_MAKE(err, "the diagonal of a kernel matrix", HG_ARRAY(diagonal, n)));
-    hinge_status status = hg_rows_diagonal(&p->gram.super, diagonal, NULL);
-    if (status != HINGE_OK)
-        hg_fail(err, status, "the kernel function reported a failure");
-    else if (centred)
-        status = centre(&p->gram, p->ids, diagonal, err);
+    hinge_status status = hg_rows_told(hg_rows_diagonal(&p->gram.super, diagonal, NULL), err);
+    if (centred)
+        HG_THEN(status, centre(&p->gram, p->ids, diagonal, err));
     for (size_t i = 0; status == HINGE_OK && i < n && !isnan(*square); i++)
         *square = isnan(diagonal[i]) ? NAN : fmax(*square, diagonal[i]);
     hg_free(diagonal);
@@ -190,11 +187,7 @@ hinge_status hinge_radius(const hinge_matrix *x, const hinge_kernel *kernel, int
 static hinge_status whole_matrix(struct hg_gram *gram, const uint32_t *ids, double *K, hinge_error *err)
 {
     size_t n = gram->super.n;
-    hinge_status status = hg_rows_block(&gram->super, ids, n, ids, n, K);
-    if (status == HINGE_ENOMEM)
-        return hg_fail(err, status, "no memory for %zu rows", n);
-    if (status != HINGE_OK)
-        return hg_fail(err, status, "the kernel function reported a failure");
+    HG_TRY(hg_rows_told(hg_rows_block(&gram->super, ids, n, ids, n, K), err));
     for (size_t i = 0; i < n * n; i++)
         if (!isfinite(K[i]))
             return hg_fail(err, HINGE_EINVAL, "kernel: K(%zu, %zu) is %g, not a finite number", i / n, i % n, K[i]);
