@@ -262,8 +262,7 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
         HG_TRY(hg_refold_init(c->refold, pr, err));
     c->jobs.largest = hg_problem_largest(pr);
     hinge_status status = calibrated_init(&result, model, err);
-    if (status == HINGE_OK)
-        status = hg_jobs_run(&c->jobs, NULL, err);
+    HG_THEN(status, hg_jobs_run(&c->jobs, NULL, err));
     c->ended = hg_jobs_ended(&c->jobs);
     bool sound = false;
     if (status == HINGE_OK && c->ended == HINGE_CONVERGED)

@@ -191,8 +191,7 @@ hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const str
     HG_TRY(HG_MAKE(err, "the folds of a problem", HG_ARRAY(folds.fold, reduced->n), HG_ARRAY(folds.work, reduced->n),
                    HG_ARRAY(folds.g, reduced->qp.n)));
     hinge_status status = hg_qp_init(&folds.qp, reduced->qp.n, 1, err);
-    if (status == HINGE_OK)
-        status = solve_folds(&folds, run, err);
+    HG_THEN(status, solve_folds(&folds, run, err));
     hg_qp_free(&folds.qp);
     hg_free(folds.fold);
     return status;

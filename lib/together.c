@@ -70,8 +70,7 @@ static hinge_status begin_problem(struct together *g, size_t p, hinge_error *err
     begun->qp = reduced.qp;
     reduced.qp = (struct hg_qp){ 0 };
     hg_reduced_free(&reduced);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(status);
     HG_TRY(HG_MAKE(err, "the gradient of a problem", HG_ZEROS(begun->g, g->n)));
     *many = (struct hg_many_problem){ .qp = &begun->qp, .g = begun->g, .point = point, .range = range };
     for (size_t k = 0; k < RANGES; k++)

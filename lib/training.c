@@ -158,11 +158,9 @@ static hinge_status train(hinge_model **model, const hinge_matrix *x, const doub
         return HINGE_OK;
     }
     HG_THEN(status, hg_begin_together(&t, err));
-    if (status == HINGE_OK)
-        status = hg_each(t.problem.n_problems, hg_side_by_side(&t), t.threads, hg_solve_problem, &t, err);
+    HG_THEN(status, hg_each(t.problem.n_problems, hg_side_by_side(&t), t.threads, hg_solve_problem, &t, err));
     hg_end_together(&t);
-    if (status == HINGE_OK)
-        status = hg_build_model(&t, model, err);
+    HG_THEN(status, hg_build_model(&t, model, err));
     if (t.refold != NULL && t.refold->solutions != NULL)
         status = hg_refold_predict(&t, status, err);
     if (status == HINGE_OK)

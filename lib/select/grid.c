@@ -110,8 +110,7 @@ hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err)
     for (enum axis a = DEGREE; a < AXES && status == HINGE_OK; a++)
         if (!hg_mul(n, axes.count[a], &n) || n > MOST_POINTS)
             status = hg_fail(err, HINGE_EINVAL, "the grid has more than %d points", MOST_POINTS);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(status);
     HG_TRY(HG_MAKE(err, "the points of the grid", HG_ZEROS(s->out->points, n)));
     for (size_t i = 0; i < n; i++) {
         hinge_grid_point point = new_point();

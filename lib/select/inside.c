@@ -59,8 +59,7 @@ static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_p
     made = made != NULL ? made : &own;
     hinge_status status = hg_lowrank_solve(made, pr, &part->qp, &options, part->g, true, &result, err);
     hg_lowrank_free(&own);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(status);
     bool ends = result.report.outcome == HINGE_STALLED && result.report.violation <= s->out->eps;
     part->many.report.outcome = ends ? HINGE_CONVERGED : result.report.outcome;
     part->many.report.violation = result.report.violation;
@@ -89,8 +88,7 @@ static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_pr
     HG_THEN(status, hg_block_smo(qp, &exact.super, &exact.super, &options, &result, err));
     hg_gram_free(&exact);
     HG_THEN(status, hg_problem_gradient(pr, part->point, qp, pr->threads, &s->halt, part->g, err));
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(status);
     part->many.report.outcome = hg_halted(&s->halt) ? hg_halt_outcome(&s->halt) : result.report.outcome;
     part->many.report.violation = hg_qp_violation(qp, part->g);
     part->steps += result.report.iterations;

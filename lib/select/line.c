@@ -378,8 +378,7 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
         s->first_of_batch = b;
         status = hg_many_apply(&hg_part_field(s, s->batch[b])->many, s->solving + b, end - b, decide_all, s, err);
     }
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(status);
 #pragma omp parallel for num_threads((int)HG_MIN(count, (size_t)s->field[0].many.threads)) schedule(dynamic, 1)
     for (size_t f = first; f < first + count; f++) {
         hinge_status mine = predict_fold(s, f);
