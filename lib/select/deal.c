@@ -29,61 +29,46 @@ static hinge_status take_folds(struct hg_selecting *s, hinge_error *err)
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-struct member {
-    int group;
-    uint32_t row;
-    size_t size; /* of its group */
+struct group {
+    size_t first, size; /* among the rows in the order of groups; how many they are */
     uint64_t lot;
 };
-
-static int by_group(const void *a, const void *b)
-{
-    const struct member *p = a, *q = b;
-    if (p->group != q->group)
-        return p->group < q->group ? -1 : 1;
-    return p->row < q->row ? -1 : p->row > q->row;
-}
 
 /* Large groups first, equal ones by lot. */
 static int by_size(const void *a, const void *b)
 {
-    const struct member *p = a, *q = b;
+    const struct group *p = a, *q = b;
     if (p->size != q->size)
         return p->size > q->size ? -1 : 1;
-    if (p->lot != q->lot)
-        return p->lot < q->lot ? -1 : 1;
-    return by_group(a, b);
+    return p->lot < q->lot ? -1 : p->lot > q->lot;
 }
 
 /* Each group goes to the fold that has fewest rows so far. */
 static hinge_status deal_groups(struct hg_selecting *s, uint64_t *state, int *fold, hinge_error *err)
 {
-    struct member *member;
+    struct hg_numbered *row; /* by group */
+    struct group *group;
     size_t *filled, groups = 0;
-    HG_TRY(HG_MAKE(err, "the groups of rows", HG_ARRAY(member, s->rows), HG_ZEROS(filled, s->folds)));
+    HG_TRY(HG_MAKE(err, "the groups of rows", HG_ARRAY(row, s->rows), HG_ARRAY(group, s->rows),
+                   HG_ZEROS(filled, s->folds)));
     for (size_t i = 0; i < s->rows; i++)
-        member[i] = (struct member){ s->options.group[i], (uint32_t)i, 0, 0 };
-    qsort(member, s->rows, sizeof *member, by_group);
-    for (size_t i = 0, end; i < s->rows; i = end, groups++) {
-        uint64_t lot = hg_random(state);
-        for (end = i; end < s->rows && member[end].group == member[i].group; end++)
-            ;
-        for (size_t k = i; k < end; k++) {
-            member[k].size = end - i;
-            member[k].lot = lot;
-        }
+        row[i] = (struct hg_numbered){ s->options.group[i], (uint32_t)i };
+    qsort(row, s->rows, sizeof *row, hg_by_value_and_number);
+    for (size_t i = 0; i < s->rows; i++) {
+        if (i == 0 || row[i].value != row[i - 1].value)
+            group[groups++] = (struct group){ i, 0, hg_random(state) };
+        group[groups - 1].size++;
     }
-    qsort(member, s->rows, sizeof *member, by_size);
-    for (size_t i = 0, least = 0; i < s->rows; i++) {
-        if (i == 0 || member[i].group != member[i - 1].group) {
-            least = 0;
-            for (size_t f = 1; f < s->folds; f++)
-                least = filled[f] < filled[least] ? f : least;
-            filled[least] += member[i].size;
-        }
-        fold[member[i].row] = (int)least;
+    qsort(group, groups, sizeof *group, by_size);
+    for (size_t g = 0; g < groups; g++) {
+        size_t least = 0;
+        for (size_t f = 1; f < s->folds; f++)
+            least = filled[f] < filled[least] ? f : least;
+        filled[least] += group[g].size;
+        for (size_t i = group[g].first; i < group[g].first + group[g].size; i++)
+            fold[row[i].number] = (int)least;
     }
-    hg_free(member);
+    hg_free(row);
     return groups >= s->folds
                ? HINGE_OK
                : hg_fail(err, HINGE_EINVAL, "group: %zu groups cannot be dealt to %zu folds", groups, s->folds);

@@ -5,7 +5,7 @@
 #include "lib/select/select.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_VALUES = 10000, MOST_POINTS = 20000 };
@@ -159,46 +159,28 @@ hinge_params hg_point_params(const struct hg_selecting *s, const hinge_grid_poin
 
 /* ---- the order --------------------------------------------------------------------------------------------------- */
 
-/* Position k of n from the middle outwards: the middle, then one to its left, one to its right, ... */
-static size_t outwards(size_t k, size_t n)
+static int by_turn(const void *a, const void *b)
 {
-    size_t middle = (n - 1) / 2, away = (k + 1) / 2;
-    return k % 2 == 0 ? middle - HG_MIN(away, middle) : middle + away;
+    const struct hg_turn *x = a, *y = b;
+    const double of_x[] = { (double)x->turn, x->point->p, x->point->tau, x->point->C, x->point->nu };
+    const double of_y[] = { (double)y->turn, y->point->p, y->point->tau, y->point->C, y->point->nu };
+    for (size_t k = 0; k < sizeof of_x / sizeof *of_x; k++)
+        if (of_x[k] != of_y[k])
+            return of_x[k] < of_y[k] ? -1 : 1;
+    return x->point < y->point ? -1 : 1;
 }
 
-static bool comes_first(const hinge_grid_point *a, const hinge_grid_point *b)
+void hg_grid_order(const struct hg_selecting *s, struct hg_turn *order)
 {
-    if (a->p != b->p)
-        return a->p < b->p;
-    if (a->tau != b->tau)
-        return a->tau < b->tau;
-    return a->C != b->C ? a->C < b->C : a->nu < b->nu;
-}
-
-/* Insertion: lines are short. */
-static void sort_points(const hinge_grid_point *points, size_t *order, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = i; k > 0 && comes_first(&points[order[k]], &points[order[k - 1]]); k--) {
-            size_t other = order[k];
-            order[k] = order[k - 1];
-            order[k - 1] = other;
-        }
-}
-
-void hg_grid_order(const struct hg_selecting *s, size_t *order)
-{
-    const hinge_grid_point *points = s->out->points;
-    size_t n = s->out->n_points, kernels = 0, filled = 0;
-    for (size_t i = 0; i < n; i++) /* points of one kernel follow each other, but where a value was given twice */
+    hinge_grid_point *points = s->out->points;
+    size_t n = s->out->n_points, kernels = 0;
+    for (size_t i = 0; i < n; i++) { /* points of one kernel follow each other, but where a value was given twice */
         kernels += i == 0 || !hg_same_kernel(&points[i], &points[i - 1]);
-    for (size_t k = 0; k < kernels; k++) {
-        size_t wanted = outwards(k, kernels), kernel = SIZE_MAX, first = filled;
-        for (size_t i = 0; i < n; i++) {
-            kernel += i == 0 || !hg_same_kernel(&points[i], &points[i - 1]);
-            if (kernel == wanted)
-                order[filled++] = i;
-        }
-        sort_points(points, order + first, filled - first);
+        order[i] = (struct hg_turn){ kernels - 1, &points[i] };
     }
+    for (size_t i = 0, middle = (kernels - 1) / 2; i < n; i++) {
+        size_t kernel = order[i].turn;
+        order[i].turn = kernel > middle ? 2 * (kernel - middle) - 1 : 2 * (middle - kernel);
+    }
+    qsort(order, n, sizeof *order, by_turn);
 }

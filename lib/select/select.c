@@ -451,13 +451,13 @@ static hinge_status go_to(struct hg_selecting *s, const hinge_grid_point *point,
 
 /* Tries points in the order that makes each cheap after the last. A point that was interrupted stays waiting, and ends
  * the selection. */
-static hinge_status try_in_order(struct hg_selecting *s, const size_t *order, hinge_error *err)
+static hinge_status try_in_order(struct hg_selecting *s, const struct hg_turn *order, hinge_error *err)
 {
     hinge_selection *out = s->out;
     const hinge_grid_point *last = NULL;
     hinge_status status = HINGE_OK;
     for (size_t i = 0; i < out->n_points && status == HINGE_OK && out->outcome == HINGE_CONVERGED; i++) {
-        hinge_grid_point *point = &out->points[order[i]];
+        hinge_grid_point *point = order[i].point;
         if (point->state != HINGE_POINT_WAITING)
             continue;
         if (check_point(s, point)) {
@@ -479,7 +479,7 @@ static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
 {
     hinge_selection *out = s->out;
     double limit = s->params.time_limit;
-    size_t *order;
+    struct hg_turn *order;
     HG_TRY(HG_MAKE(err, "the order of points of the grid", HG_ARRAY(order, out->n_points)));
     s->halt = (struct hg_halt){ .stop = &s->stop, .deadline = limit > 0 ? s->begin + limit : 0, .ask = ask, .arg = s };
     hg_grid_order(s, order);

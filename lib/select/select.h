@@ -114,7 +114,11 @@ static inline size_t hg_repeat_of(const struct hg_selecting *s, size_t fold)
 /* Makes out->points, waiting, in the order of the table. */
 hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err);
 /* Makes order[n_points]: points of one kernel together, kernels from the middle outwards, C rising (nu likewise). */
-void hg_grid_order(const struct hg_selecting *s, size_t *order);
+struct hg_turn {
+    size_t turn; /* of the point's kernel */
+    hinge_grid_point *point;
+};
+void hg_grid_order(const struct hg_selecting *s, struct hg_turn *order);
 /* Say whether both points have the same kernel; and all the same but for C or nu. */
 bool hg_same_kernel(const hinge_grid_point *a, const hinge_grid_point *b);
 bool hg_same_line(const hinge_grid_point *a, const hinge_grid_point *b);
