@@ -10,7 +10,6 @@
 #include "lib/training.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,17 +95,17 @@ static bool density_marks(double *decision, size_t n, double *marks)
     return true;
 }
 
-/* Problem p's part, by decision values of n examples that were held out, or regression's residuals; one-class: of those
- * trained on, which are sorted. first [n], classes alone: is the example of the first one? Values that are not finite,
- * and too few for one-class, leave it as it is, and are told by false. */
-static bool calibrated_fit(struct calibrated *c, size_t p, double *decision, const bool *first, size_t n)
+/* Problem p's part, by decision values of n examples that were held out, those n_first of the first class first, or
+ * regression's residuals; one-class: of those trained on, which are sorted. Values that are not finite, and too few for
+ * one-class, leave it as it is, and are told by false. */
+static bool calibrated_fit(struct calibrated *c, size_t p, double *decision, size_t n_first, size_t n)
 {
     if (!all_finite(decision, n))
         return false;
     if (c->marks != NULL)
         return density_marks(decision, n, c->marks);
     if (c->b != NULL)
-        hg_fit_sigmoid(decision, first, n, &c->a[p], &c->b[p]);
+        hg_fit_sigmoid(decision, n_first, n, &c->a[p], &c->b[p]);
     else
         c->a[p] = laplace_width(decision, n);
     return true;
@@ -225,31 +224,19 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
     return status;
 }
 
-/* Each problem's decision values to its sigmoid, or the residuals to their width. *sound: they are finite. */
-static hinge_status fit_problems(const struct calibration *c, struct calibrated *result, bool *sound, hinge_error *err)
+/* Each problem's decision values to its sigmoid, or the residuals to their width; whether they are finite. */
+static bool fit_problems(const struct calibration *c, struct calibrated *result)
 {
     const struct hg_problem *pr = c->problem;
-    int threads = pr->threads;
-    if (!pr->classifies) {
-        for (size_t i = 0; i < pr->n; i++)
-            c->refold->decision[i] = pr->y[pr->order[i]] - c->refold->decision[i];
-        *sound = calibrated_fit(result, 0, c->refold->decision, NULL, pr->n);
-        return HINGE_OK;
-    }
-    bool *first;
-    HG_TRY(HG_MAKE(err, "the classes of rows", HG_ARRAY(first, c->jobs.largest * (size_t)threads)));
-    bool good = true;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(&& : good)
+    bool sound = true;
+    for (size_t i = 0; i < pr->n && !pr->classifies; i++)
+        c->refold->decision[i] = pr->y[pr->order[i]] - c->refold->decision[i];
+#pragma omp parallel for num_threads(pr->threads) schedule(dynamic, 1) reduction(&& : sound)
     for (size_t p = 0; p < pr->n_problems; p++) {
-        size_t n = hg_problem_size(pr, p), firsts = hg_problem_firsts(pr, p);
-        bool *mine = first + (size_t)omp_get_thread_num() * c->jobs.largest;
-        for (size_t i = 0; i < n; i++)
-            mine[i] = i < firsts;
-        good = calibrated_fit(result, p, c->refold->decision + c->refold->start[p], mine, n) && good;
+        double *decision = c->refold->decision + c->refold->start[p];
+        sound = calibrated_fit(result, p, decision, hg_problem_firsts(pr, p), hg_problem_size(pr, p)) && sound;
     }
-    *sound = good;
-    hg_free(first);
-    return HINGE_OK;
+    return sound;
 }
 
 /* Trains each problem's folds and fits a sigmoid to what they say of the rows that they have not seen: values of rows
@@ -264,10 +251,7 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
     hinge_status status = calibrated_init(&result, model, err);
     HG_THEN(status, hg_jobs_run(&c->jobs, NULL, err));
     c->ended = hg_jobs_ended(&c->jobs);
-    bool sound = false;
-    if (status == HINGE_OK && c->ended == HINGE_CONVERGED)
-        status = fit_problems(c, &result, &sound, err);
-    if (sound)
+    if (status == HINGE_OK && c->ended == HINGE_CONVERGED && fit_problems(c, &result))
         calibrated_install(&result, model);
     calibrated_free(&result);
     return status;
@@ -283,7 +267,7 @@ static hinge_status by_training_rows(struct calibration *c, hinge_model *model, 
     HG_TRY(calibrated_init(&result, model, err));
     hinge_status status = HG_MAKE(err, "decision values", HG_ARRAY(job.decisions, pr->n));
     HG_THEN(status, hg_jobs_hold_out(&c->jobs, &job, err));
-    if (status == HINGE_OK && calibrated_fit(&result, 0, job.decisions, NULL, pr->n))
+    if (status == HINGE_OK && calibrated_fit(&result, 0, job.decisions, 0, pr->n))
         calibrated_install(&result, model);
     calibrated_free(&result);
     hg_free(job.decisions);
@@ -358,19 +342,15 @@ static hinge_status fit_classes(const hinge_model *m, const double *y, const dou
     uint32_t *class;
     size_t *count;
     double *mine;
-    bool *first;
-    HG_TRY(HG_MAKE(err, "the classes of rows", HG_ARRAY(class, n), HG_ZEROS(count, m->n_classes), HG_ARRAY(mine, n),
-                   HG_ARRAY(first, n)));
+    HG_TRY(HG_MAKE(err, "the classes of rows", HG_ARRAY(class, n), HG_ZEROS(count, m->n_classes), HG_ARRAY(mine, n)));
     hinge_status status = classify_rows(m, y, n, class, count, err);
     bool rest = m->multiclass == HINGE_ONE_VS_REST;
-    for (size_t p = 0, a = 0, b = 1, k; p < m->n_problems && status == HINGE_OK; p++) {
-        k = 0;
+    for (size_t p = 0, a = 0, b = 1; p < m->n_problems && status == HINGE_OK; p++) {
+        size_t at[2] = { 0, count[a] }; /* the next of the first class, and of others */
         for (size_t i = 0; i < n; i++)
-            if (rest || class[i] == a || class[i] == b) {
-                mine[k] = decision[i * m->n_problems + p];
-                first[k++] = class[i] == a;
-            }
-        calibrated_fit(result, p, mine, first, k);
+            if (rest || class[i] == a || class[i] == b)
+                mine[at[class[i] != a]++] = decision[i * m->n_problems + p];
+        calibrated_fit(result, p, mine, count[a], at[1]);
         a += rest || ++b == m->n_classes;
         b = b == m->n_classes ? a + 1 : b;
     }
@@ -387,7 +367,7 @@ static hinge_status fit_held_out(const hinge_model *m, const double *y, double *
     if (m->labels != NULL)
         return fit_classes(m, y, decision, n, result, err);
     if (hinge_task_info(m->task)->one_class)
-        return calibrated_fit(result, 0, decision, NULL, n)
+        return calibrated_fit(result, 0, decision, 0, n)
                    ? HINGE_OK
                    : hg_fail(err, HINGE_EINVAL,
                              "x: %zu rows are too few: five are needed on either side of the "
@@ -396,7 +376,7 @@ static hinge_status fit_held_out(const hinge_model *m, const double *y, double *
     HG_TRY(hg_check_finite(y, n, "y: the target of row", err));
     for (size_t i = 0; i < n; i++)
         decision[i] = y[i] - decision[i];
-    calibrated_fit(result, 0, decision, NULL, n);
+    calibrated_fit(result, 0, decision, 0, n);
     return HINGE_OK;
 }
 

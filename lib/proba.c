@@ -24,8 +24,7 @@ double hg_sigmoid(double decision, double a, double b)
 /* A sigmoid to be fitted, of z = a f + b. */
 struct sigmoid {
     const double *decision;
-    const bool *first;
-    size_t n;
+    size_t n_first, n;
     double high, low; /* targets: not 1 and 0, but the posterior means under a uniform prior */
     double middle, per_unit; /* f = (decision / 2 - middle) * per_unit: mean 0, mean size 1, however small C was */
 };
@@ -58,7 +57,7 @@ static struct fit look(const struct sigmoid *s, double a, double b)
         end = HG_MIN(s->n, first + FACTORS);
         for (size_t i = first; i < end; i++) {
             double f = (s->decision[i] / 2 - s->middle) * s->per_unit, z = f * a + b;
-            double t = s->first[i] ? s->high : s->low;
+            double t = i < s->n_first ? s->high : s->low;
             double e = exp(-fabs(z)), r = 1 / (1 + e), rest = t - (z >= 0 ? e * r : r), pq = e * r * r;
             fit.loss += z >= 0 ? t * z : (t - 1) * z;
             product *= 1 + e;
@@ -102,17 +101,14 @@ static void descend(const struct sigmoid *s, double *a, double *b)
     }
 }
 
-void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double *a, double *b)
+void hg_fit_sigmoid(const double *decision, size_t n_first, size_t n, double *a, double *b)
 {
-    double n_first = 0;
-    for (size_t i = 0; i < n; i++)
-        n_first += first[i];
-    double n_second = (double)n - n_first;
-    struct sigmoid s = { decision, first, n, (n_first + 1) / (n_first + 2), 1 / (n_second + 2), 0, 0 };
+    double first = (double)n_first, second = (double)(n - n_first);
+    struct sigmoid s = { decision, n_first, n, (first + 1) / (first + 2), 1 / (second + 2), 0, 0 };
     choose_unit(&s);
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a and b are the caller's */
     *a = 0;
-    *b = log((n_second + 1) / (n_first + 1));
+    *b = log((second + 1) / (first + 1));
     descend(&s, a, b);
     *b -= *a * s.per_unit * s.middle;
     *a *= s.per_unit / 2;

@@ -9,8 +9,8 @@
 enum { HG_MARKS = 10 }; /* of a one-class model's density */
 
 /* Fits P(first class | f) = 1 / (1 + exp(a f + b)) by maximum likelihood: Platt's targets, Newton's method as in Lin,
- * Lin, Weng 2007. first[i]: example i is of the first class. */
-void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double *a, double *b);
+ * Lin, Weng 2007. decision[n]: those of the n_first examples of the first class come first. */
+void hg_fit_sigmoid(const double *decision, size_t n_first, size_t n, double *a, double *b);
 double hg_sigmoid(double decision, double a, double b);
 
 /* Brings pairwise probabilities r[i * k + j] = P(i | i or j) to p[k], method 2 of Wu, Lin, Weng 2004. work: [k * k +

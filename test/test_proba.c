@@ -72,6 +72,20 @@ static void search(const double *f, const bool *first, size_t n, double *a, doub
     }
 }
 
+/* Fits with the values of the first class first, as is asked for. */
+static void fit_sigmoid(const double *f, const bool *first, size_t n, double *a, double *b)
+{
+    double *sorted = malloc(n * sizeof *sorted);
+    size_t n_first = 0;
+    for (size_t i = 0; i < n; i++)
+        n_first += first[i];
+    size_t at[2] = { 0, n_first };
+    for (size_t i = 0; i < n; i++)
+        sorted[at[!first[i]]++] = f[i];
+    hg_fit_sigmoid(sorted, n_first, n, a, b);
+    free(sorted);
+}
+
 TEST(fits_sigmoids)
 {
     enum { N = 20000 };
@@ -85,18 +99,18 @@ TEST(fits_sigmoids)
             first[i] = draw_unit(&seed) < 1 / (1 + exp(truth[k][0] * f[i] + truth[k][1]));
         }
         double a, b;
-        hg_fit_sigmoid(f, first, N, &a, &b);
+        fit_sigmoid(f, first, N, &a, &b);
         assert_near(a, truth[k][0], 0.06 * (1 + fabs(truth[k][0])));
         assert_near(b, truth[k][1], 0.1);
         double sa = 0, sb = 0;
-        hg_fit_sigmoid(f, first, 500, &a, &b);
+        fit_sigmoid(f, first, 500, &a, &b);
         search(f, first, 500, &sa, &sb);
         assert_near(a, sa, 1e-5);
         assert_near(b, sb, 1e-5);
         double value = f[7], far[500]; /* values that a small C leaves: they differ little, far from 0 */
         for (size_t i = 0; i < 500; i++)
             far[i] = 1 + 1e-9 * f[i];
-        hg_fit_sigmoid(far, first, 500, &a, &b);
+        fit_sigmoid(far, first, 500, &a, &b);
         assert_near(hg_sigmoid(far[7], a, b), hg_sigmoid(value, sa, sb), 1e-5);
     }
     /* separated: the targets keep the slope finite; and one class alone */
@@ -105,18 +119,18 @@ TEST(fits_sigmoids)
         first[i] = i >= 50;
     }
     double a, b;
-    hg_fit_sigmoid(f, first, 100, &a, &b);
+    fit_sigmoid(f, first, 100, &a, &b);
     assert_true(isfinite(a) && isfinite(b) && a < 0);
     assert_near(hg_sigmoid(f[99], a, b), 1, 0.05);
     memset(first, 1, sizeof first);
-    hg_fit_sigmoid(f, first, 100, &a, &b);
+    fit_sigmoid(f, first, 100, &a, &b);
     assert_true(isfinite(a) && isfinite(b));
     assert_near(hg_sigmoid(f[0], a, b), 101.0 / 102, 1e-3);
     first[0] = false;
     for (int zero = 0; zero < 2; zero++) { /* all the same, whose mean may be rounded */
         for (size_t i = 0; i < 100; i++)
             f[i] = zero ? 0 : 0.1;
-        hg_fit_sigmoid(f, first, 100, &a, &b);
+        fit_sigmoid(f, first, 100, &a, &b);
         assert_true(a == 0 && isfinite(b));
     }
     assert_true(hg_sigmoid(1e308, -1, 0) == 1 && hg_sigmoid(-1e308, -1, 0) == 0);

@@ -149,18 +149,19 @@ static double log_loss(const struct sample *m, const double *ab, size_t row)
 /* NaN where a decision value is not finite, or there is no memory. */
 static void fit_sigmoid(const struct sample *m, double *ab)
 {
-    double *value;
-    bool *first, finite = HG_ROOM(HG_ARRAY(value, m->n), HG_ARRAY(first, m->n));
+    double *value = hg_alloc(m->n, sizeof *value);
+    size_t firsts = 0;
+    bool finite = value != NULL;
     ab[0] = ab[1] = NAN;
-    if (!finite)
-        return;
     for (size_t i = 0; i < m->n; i++) {
-        value[i] = m->decision[m->row[i]];
-        first[i] = class_of(m->s, m->row[i]) == 0;
-        finite = finite && isfinite(value[i]);
+        firsts += class_of(m->s, m->row[i]) == 0;
+        finite = finite && isfinite(m->decision[m->row[i]]);
     }
+    size_t at[2] = { 0, firsts }; /* the next of the first class, and of the other */
+    for (size_t i = 0; i < m->n && finite; i++)
+        value[at[class_of(m->s, m->row[i]) != 0]++] = m->decision[m->row[i]];
     if (finite)
-        hg_fit_sigmoid(value, first, m->n, &ab[0], &ab[1]);
+        hg_fit_sigmoid(value, firsts, m->n, &ab[0], &ab[1]);
     hg_free(value);
 }
 
