@@ -53,14 +53,13 @@ static size_t add_label(struct class_seen *seen, size_t k, struct class_seen one
     return HG_MAX(k, c + 1);
 }
 
-/* Lists the labels of this rank's rows, in the order in which they appear; NULL without memory. */
-static struct class_seen *own_labels(const struct deal *d, size_t *count)
+/* Lists the labels of this rank's rows, in the order in which they appear; returns how many there are. */
+static size_t own_labels(const struct deal *d, struct class_seen *seen)
 {
-    struct class_seen *seen = hg_alloc(d->x->rows, sizeof *seen);
-    *count = 0;
-    for (size_t i = 0; seen != NULL && i < d->x->rows; i++)
-        *count = add_label(seen, *count, (struct class_seen){ d->y[i] == 0 ? 0 : d->y[i], d->first_row + i });
-    return seen;
+    size_t count = 0;
+    for (size_t i = 0; i < d->x->rows; i++)
+        count = add_label(seen, count, (struct class_seen){ d->y[i] == 0 ? 0 : d->y[i], d->first_row + i });
+    return count;
 }
 
 static hinge_status take_labels(struct hg_problem *pr, struct class_seen *all, size_t n, hinge_error *err)
@@ -69,9 +68,7 @@ static hinge_status take_labels(struct hg_problem *pr, struct class_seen *all, s
     for (size_t i = 0; i < n; i++)
         k = add_label(all, k, all[i]);
     pr->n_classes = k;
-    pr->labels = hg_alloc(k, sizeof *pr->labels);
-    if (pr->labels == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu classes", k);
+    HG_TRY(HG_MAKE(err, "the labels of classes", HG_ARRAY(pr->labels, k)));
     for (size_t c = 0; c < k; c++)
         pr->labels[c] = all[c].label;
     return hg_problem_classes(pr, err);
@@ -79,11 +76,11 @@ static hinge_status take_labels(struct hg_problem *pr, struct class_seen *all, s
 
 static hinge_status agree_on_labels(struct deal *d, hinge_error *err)
 {
-    size_t k, total;
-    struct class_seen *mine = own_labels(d, &k);
+    size_t total;
+    struct class_seen *mine;
     void *all = NULL;
-    hinge_status status = HM_HAVE(d->net, mine != NULL, err, "no memory for labels");
-    HG_THEN(status, hm_gather_all(d->net, mine, k * sizeof *mine, &all, &total, err));
+    hinge_status status = HM_MAKE(d->net, err, "labels", HG_ARRAY(mine, d->x->rows));
+    HG_THEN(status, hm_gather_all(d->net, mine, own_labels(d, mine) * sizeof *mine, &all, &total, err));
     HG_THEN(status, hm_agree(d->net, take_labels(&d->own->pr, all, total / sizeof *mine, err), err));
     hg_free(mine);
     hg_free(all);

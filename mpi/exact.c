@@ -105,9 +105,8 @@ static void close_exact(struct exact *e)
 /* Makes grams for so many others; to be closed on failure too. */
 static hinge_status open_exact(struct exact *e, struct hm_run *r, size_t rows, hinge_error *err)
 {
-    *e = (struct exact){ .r = r, .part = hg_alloc(r->points.n_parts, sizeof *e->part) };
-    if (e->part == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory");
+    *e = (struct exact){ .r = r };
+    HG_TRY(HG_MAKE(err, "parts in f64", HG_ARRAY(e->part, r->points.n_parts)));
     for (size_t p = 0; p < r->points.n_parts; p++)
         e->part[p] =
             (struct hm_part){ .begin = r->points.part[p].begin, .n = r->points.part[p].n, .at = r->points.part[p].at };
@@ -165,13 +164,12 @@ static hinge_status add_points(struct exact *e, const double *message, uint32_t 
 hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
 {
     struct exact e;
-    double *message;
+    double *message = NULL;
     uint32_t *rows;
     size_t tile = r->own->tile;
     r->report.corrections++;
     hinge_status status = open_exact(&e, r, tile, err);
-    if (!HG_ROOM(HG_TABLE(message, tile, 1 + r->own->pr.d), HG_ARRAY(rows, tile)) && status == HINGE_OK)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows in f64", tile);
+    HG_THEN(status, HG_MAKE(err, "a tile in f64", HG_TABLE(message, tile, 1 + r->own->pr.d), HG_ARRAY(rows, tile)));
     status = hm_agree(r->net, status, err);
     if (status == HINGE_OK) {
         memset(r->points.g, 0, r->points.n * sizeof *r->points.g);
@@ -275,9 +273,9 @@ static hinge_status measure_all(struct measure *m, struct hm_run *r, hinge_error
 {
     size_t d = r->own->pr.d, tile = r->own->tile;
     hinge_status status = open_exact(&m->exact, r, m->count, err);
-    if (status == HINGE_OK && !HG_ROOM(HG_ARRAY(m->rows, m->count), HG_ARRAY(m->cols, tile), HG_ARRAY(m->coef, tile),
-                                       HG_ARRAY(m->now, m->count), HG_ZEROS(m->sum, m->count * r->points.n_tiles)))
-        status = hg_fail(err, HINGE_ENOMEM, "no memory to measure the gradient of %zu points", m->count);
+    HG_THEN(status, HG_MAKE(err, "the error of the gradient", HG_ARRAY(m->rows, m->count), HG_ARRAY(m->cols, tile),
+                            HG_ARRAY(m->coef, tile), HG_ARRAY(m->now, m->count),
+                            HG_ZEROS(m->sum, m->count * r->points.n_tiles)));
     if (status == HINGE_OK)
         take_others(&m->exact, m->told + 2, 2 + d, m->count);
     for (size_t t = 0; status == HINGE_OK && t < r->points.n_tiles; t++)

@@ -70,8 +70,7 @@ static hinge_status number_words(const struct share *s, const char *all, size_t 
     struct hg_word *of;
     double *number;
     hinge_words words;
-    if (!HG_ROOM(HG_ARRAY(number, total), HG_ARRAY(of, total)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu bytes of words", total);
+    HG_TRY(HG_MAKE(err, "words", HG_ARRAY(number, total), HG_ARRAY(of, total)));
     for (int r = 0; r < s->net->rank; r++)
         before += s->net->sizes[r];
     for (size_t at = 0; at < total;) {

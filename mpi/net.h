@@ -82,6 +82,9 @@ void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n);
 #define HM_HAVE(net, ok, err, ...) \
     hm_agree((net), (ok) ? HINGE_OK : hg_fail((err), HINGE_ENOMEM, __VA_ARGS__), (err))
 
+/* HG_MAKE on each rank; ENOMEM on all where one of them lacks memory. */
+#define HM_MAKE(net, err, what, ...) hm_agree((net), HG_MAKE((err), (what), __VA_ARGS__), (err))
+
 /* Collects what all ranks send, in their order: *all of *total bytes, to be freed; net->sizes becomes the bytes of
  * each. Here and below, `send` is NULL on a rank that had no memory for its bytes: ENOMEM on all. */
 hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,

@@ -70,11 +70,11 @@ hinge_status hm_mpi_open(struct hm_mpi *m, MPI_Comm comm, hinge_error *err)
     MPI_Comm_rank(m->machine, &on_machine);
     net->leads = on_machine == 0;
     size_t ranks = (size_t)net->ranks;
-    if (HG_ROOM(HG_ARRAY(m->count, 2 * ranks), HG_ARRAY(m->place, 2 * ranks), HG_ARRAY(net->sizes, ranks),
-                HG_ARRAY(net->out, ranks), HG_ARRAY(net->in, ranks)))
-        return HINGE_OK;
-    hm_mpi_close(m);
-    return hg_fail(err, HINGE_ENOMEM, "no memory for %d ranks", net->ranks);
+    hinge_status status = HG_MAKE(err, "ranks", HG_ARRAY(m->count, 2 * ranks), HG_ARRAY(m->place, 2 * ranks),
+                                  HG_ARRAY(net->sizes, ranks), HG_ARRAY(net->out, ranks), HG_ARRAY(net->in, ranks));
+    if (status != HINGE_OK)
+        hm_mpi_close(m);
+    return status;
 }
 
 void hm_mpi_close(struct hm_mpi *m)

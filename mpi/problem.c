@@ -208,15 +208,14 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
     winners->room = q * 8 + (most + 2 * q) * vector + (size_t)r->net->ranks * 8;
     r->w.n = 0;
     memset(r->points.in_w, 0, r->points.n);
-    bool ok = HG_ROOM(HG_ZEROS(slots->number, q), HG_ZEROS(r->w.age, q), HG_ZEROS(slots->owner, q),
-                      HG_ZEROS(slots->at, q), HG_ZEROS(r->w.before[0], q), HG_ZEROS(r->w.before[1], q),
-                      HG_ZEROS(r->w.fresh, 2 * q), HG_ZEROS(slots->ids, 2 * slots->room),
-                      HG_ZEROS(r->w.row, 2 * slots->room), HG_ZEROS(slots->coef, slots->room),
-                      HG_ZEROS(winners->at, most), HG_ZEROS(winners->kind, most), HG_ZEROS(winners->all, most),
-                      HG_ZEROS(slots->x, r->own->pr.d), HG_ZEROS(winners->message, winners->room),
-                      HG_ZEROS(winners->messages, winners->room));
-    hinge_status status = ok ? hm_make_vectors(r, slots->room, r->type, &slots->others, err)
-                             : hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", q);
+    hinge_status status =
+        HG_MAKE(err, "a working set", HG_ZEROS(slots->number, q), HG_ZEROS(r->w.age, q), HG_ZEROS(slots->owner, q),
+                HG_ZEROS(slots->at, q), HG_ZEROS(r->w.before[0], q), HG_ZEROS(r->w.before[1], q),
+                HG_ZEROS(r->w.fresh, 2 * q), HG_ZEROS(slots->ids, 2 * slots->room),
+                HG_ZEROS(r->w.row, 2 * slots->room), HG_ZEROS(slots->coef, slots->room), HG_ZEROS(winners->at, most),
+                HG_ZEROS(winners->kind, most), HG_ZEROS(winners->all, most), HG_ZEROS(slots->x, r->own->pr.d),
+                HG_ZEROS(winners->message, winners->room), HG_ZEROS(winners->messages, winners->room));
+    HG_THEN(status, hm_make_vectors(r, slots->room, r->type, &slots->others, err));
     HG_THEN(status, hg_inner_init(&r->w.inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type,
                                   r->loops, err));
     HG_THEN(status, hg_cache_init(&r->cache, HG_MAX(rows, (size_t)1), r->points.n, size,

@@ -77,9 +77,8 @@ static hinge_status write_part(const struct hm_save *s, const struct hm_run *r, 
 {
     char path[PATH];
     size_t count = 0;
-    struct entry *entry = hg_zalloc(r->points.n, sizeof *entry);
-    if (entry == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a checkpoint of %zu rows", r->points.n);
+    struct entry *entry;
+    HG_TRY(HG_MAKE(err, "a checkpoint", HG_ZEROS(entry, r->points.n)));
     for (size_t at = 0; at < r->points.n; at++) {
         struct entry *e = &entry[count];
         e->number = s->own->number[r->points.of[at]];

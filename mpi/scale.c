@@ -20,13 +20,13 @@ static hinge_status make_ranges(const hinge_scaling *given, const hinge_matrix *
         return hg_fail(err, HINGE_EINVAL, "scaling: it has ranges of %zu features, and there are %zu",
                        given->high != NULL ? given->n_features : 0, d);
     }
-    bool ok = HG_ROOM(HG_ZEROS(s->low, d), HG_ZEROS(s->high, d));
-    for (size_t c = 0; ok && c < from.n_features; c++) {
+    hinge_status status = HG_MAKE(err, "the ranges of features", HG_ZEROS(s->low, d), HG_ZEROS(s->high, d));
+    for (size_t c = 0; status == HINGE_OK && c < from.n_features; c++) {
         s->low[c] = from.low[c];
         s->high[c] = from.high[c];
     }
     hinge_scaling_free(&own);
-    return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the ranges of %zu features", d);
+    return status;
 }
 
 hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hinge_params *params, size_t d,
@@ -38,8 +38,7 @@ hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hin
         used |= params->weights[i] != 0;
     if (params->scaling->low == NULL)
         hm_merge_ranges(net, scaling->low, scaling->high, d, used);
-    *factor = hg_alloc(2 * d, sizeof **factor);
-    HG_TRY(HM_HAVE(net, *factor != NULL, err, "no memory for the scaling of %zu features", d));
+    HG_TRY(HM_MAKE(net, err, "the scaling of features", HG_ARRAY(*factor, 2 * d)));
     HG_TRY(hinge_scaling_factors(scaling, *factor, *factor + d, err)); /* on all ranks alike */
     hg_scaling_base(scaling, *factor, *factor + d);
     return HINGE_OK;

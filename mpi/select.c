@@ -59,9 +59,7 @@ static const double PASSED = 1e-9;
 static hinge_status list_points(struct share *s, hinge_error *err)
 {
     HG_TRY(run(s, PASSED, &s->list, err));
-    s->known = hg_alloc(s->list->n_points + s->options.n_known, sizeof *s->known);
-    if (s->known == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu points", s->list->n_points);
+    HG_TRY(HG_MAKE(err, "the points of the grid", HG_ARRAY(s->known, s->list->n_points + s->options.n_known)));
     for (size_t i = 0; i < s->list->n_points; i++)
         if (!is_mine(s, i)) {
             s->known[s->n_known] = s->list->points[i];

@@ -171,9 +171,8 @@ static hinge_status train(struct job *job, hinge_certificate *certificate, hinge
     size_t total;
     void *vectors = NULL;
     job->coef_rows = !pr->classifies ? 1 : pr->one_vs_rest ? pr->n_classes : pr->n_classes - 1;
-    bool ok = HG_ROOM(HG_ZEROS(job->coef, job->own.n * job->coef_rows), HG_ARRAY(job->rho, pr->n_problems),
-                      HG_ARRAY(job->objective, pr->n_problems));
-    HG_TRY(HM_HAVE(job->net, ok, err, "no memory for %zu rows", job->own.n));
+    HG_TRY(HM_MAKE(job->net, err, "coefficients", HG_ZEROS(job->coef, job->own.n * job->coef_rows),
+                   HG_ARRAY(job->rho, pr->n_problems), HG_ARRAY(job->objective, pr->n_problems)));
     HG_TRY(solve_all(job, certificate, err));
     HG_TRY(send_vectors(job, &vectors, &total, err));
     hinge_status status = HINGE_OK;

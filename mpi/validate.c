@@ -61,8 +61,9 @@ static hinge_status receive(const struct validation *v, double **told, hinge_err
 /* Copies v->some's first n rows, as a copy whose data are to be freed. */
 static hinge_status copy_rows(const struct validation *v, size_t n, hinge_matrix *copy, hinge_error *err)
 {
-    void *data = hg_alloc(n * v->x->cols, hg_size_of(v->x->type));
-    hinge_status status = HM_HAVE(v->net, data != NULL, err, "no memory for a copy of %zu rows", n);
+    void *data;
+    hinge_status status =
+        HM_MAKE(v->net, err, "a copy of rows", HG_VALUES(data, n * v->x->cols, hg_size_of(v->x->type)));
     *copy = (hinge_matrix){ data, v->x->type, n, v->x->cols, v->x->cols, HINGE_ROW_MAJOR };
     if (status == HINGE_OK)
         hg_gather_rows(v->x, v->some, n, data);
@@ -202,9 +203,8 @@ static hinge_status open_validation(struct validation *v, hinge_error *err)
 {
     size_t rows = v->x->rows, ranks = (size_t)v->net->ranks, total;
     void *all = NULL;
-    bool ok = HG_ROOM(HG_ARRAY(v->some, rows), HG_ARRAY(v->weight, rows), HG_ARRAY(v->label, rows),
-                      HG_ARRAY(v->pair, 2 * rows));
-    HG_TRY(HM_HAVE(v->net, ok, err, "no memory for the folds of %zu rows", rows));
+    HG_TRY(HM_MAKE(v->net, err, "the folds of own rows", HG_ARRAY(v->some, rows), HG_ARRAY(v->weight, rows),
+                   HG_ARRAY(v->label, rows), HG_ARRAY(v->pair, 2 * rows)));
     for (size_t i = 0; i < rows; i++) {
         v->pair[2 * i] = v->y != NULL ? v->y[i] : 0;
         v->pair[2 * i + 1] = v->params->weights != NULL ? v->params->weights[i] : 1;
@@ -212,9 +212,8 @@ static hinge_status open_validation(struct validation *v, hinge_error *err)
     HG_TRY(hm_collect(v->net, v->pair, 2 * rows * sizeof *v->pair, &all, &total, err));
     v->all = all;
     v->n = total / (2 * sizeof *v->all);
-    ok = HG_ROOM(HG_ARRAY(v->all_y, v->n), HG_ARRAY(v->all_weight, v->n), HG_ARRAY(v->predictions, v->n),
-                 HG_ARRAY(v->rows, ranks));
-    HG_TRY(HM_HAVE(v->net, ok, err, "no memory for the folds of %zu rows", v->n));
+    HG_TRY(HM_MAKE(v->net, err, "the folds of all rows", HG_ARRAY(v->all_y, v->n), HG_ARRAY(v->all_weight, v->n),
+                   HG_ARRAY(v->predictions, v->n), HG_ARRAY(v->rows, ranks)));
     for (size_t r = 0; r < ranks; r++)
         v->rows[r] = v->net->in[r] / (2 * sizeof *v->all);
     for (size_t i = 0; i < v->n; i++) {
