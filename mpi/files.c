@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-struct share {
+struct rank_file {
     const struct hm_net *net;
     const char *path;
     hinge_data_options options;
@@ -12,7 +12,7 @@ struct share {
     bool split; /* each rank reads its part; otherwise rank 0 reads all, whatever is packed in it */
 };
 
-static hinge_status read_share(const struct share *s, hinge_data *data, hinge_error *err)
+static hinge_status read_share(const struct rank_file *s, hinge_data *data, hinge_error *err)
 {
     const struct hg_file_part part = { (size_t)s->net->rank, (size_t)s->net->ranks, false };
     if (s->split)
@@ -22,7 +22,7 @@ static hinge_status read_share(const struct share *s, hinge_data *data, hinge_er
 
 /* Each rank's share, with as many columns as the widest has: read again where it has fewer. What is told of the file is
  * the same on all ranks. */
-static hinge_status read_shares(struct share *s, hinge_data *data, hinge_error *err)
+static hinge_status read_shares(struct rank_file *s, hinge_data *data, hinge_error *err)
 {
     struct hm_sum sum = { 0 };
     for (int pass = 0; pass < 2; pass++) {
@@ -62,7 +62,7 @@ static void pack_words(const hinge_words *words, struct hg_text *text)
 
 /* The words in the order of the whole file, as one reader numbers them: those of lower ranks come first. all: as packed
  * by each rank, net->sizes bytes of each. */
-static hinge_status number_words(const struct share *s, const char *all, size_t total, hinge_data *data,
+static hinge_status number_words(const struct rank_file *s, const char *all, size_t total, hinge_data *data,
                                  hinge_error *err)
 {
     const hinge_words none = { 0 }, *known = s->options.words != NULL ? s->options.words : &none;
@@ -91,7 +91,7 @@ static hinge_status number_words(const struct share *s, const char *all, size_t 
     return status;
 }
 
-static hinge_status agree_on_words(const struct share *s, hinge_data *data, hinge_error *err)
+static hinge_status agree_on_words(const struct rank_file *s, hinge_data *data, hinge_error *err)
 {
     size_t total;
     struct hg_text mine = { 0 };
@@ -110,7 +110,7 @@ static hinge_status agree_on_words(const struct share *s, hinge_data *data, hing
 
 /* Fails where parts are in error: rank 0 looks at all of the file: the first error of the whole is told, by its
  * line. */
-static hinge_status find_error(const struct share *s, hinge_status status, hinge_error *err)
+static hinge_status find_error(const struct rank_file *s, hinge_status status, hinge_error *err)
 {
     const struct hg_file_part all = { .check = true };
     hinge_error whole;
@@ -127,7 +127,7 @@ static hinge_status find_error(const struct share *s, hinge_status status, hinge
 hinge_status hm_data_read(const struct hm_net *net, const char *path, const hinge_data_options *options,
                           hinge_data *data, hinge_error *err)
 {
-    struct share s = { .net = net, .path = path };
+    struct rank_file s = { .net = net, .path = path };
     uint64_t split = 0;
     if (options != NULL)
         s.options = *options;

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-struct share {
+struct rank_grid {
     const struct hm_net *net;
     const hinge_matrix *x;
     const double *y;
@@ -24,7 +24,7 @@ static bool same_kernel(const hinge_grid_point *a, const hinge_grid_point *b)
 }
 
 /* Whether this rank tries a point of the list, whose points of one kernel come one after the other. */
-static bool is_mine(const struct share *s, size_t i)
+static bool is_mine(const struct rank_grid *s, size_t i)
 {
     const hinge_grid_point *point = s->list->points;
     size_t kernel = 0, kernels = 1, at = 0, ranks = (size_t)s->net->ranks, rank = (size_t)s->net->rank;
@@ -40,7 +40,7 @@ static bool is_mine(const struct share *s, size_t i)
 
 /* Selects as hinge_select without a model, with a time limit: one that has passed leaves all points waiting that are
  * not known. */
-static hinge_status run(const struct share *s, double limit, hinge_selection **selection, hinge_error *err)
+static hinge_status run(const struct rank_grid *s, double limit, hinge_selection **selection, hinge_error *err)
 {
     hinge_params params = *s->params;
     hinge_select_options options = s->options;
@@ -56,7 +56,7 @@ static hinge_status run(const struct share *s, double limit, hinge_selection **s
 static const double PASSED = 1e-9;
 
 /* Lists the points of the grid, and those of other ranks as dropped ones. */
-static hinge_status list_points(struct share *s, hinge_error *err)
+static hinge_status list_points(struct rank_grid *s, hinge_error *err)
 {
     HG_TRY(run(s, PASSED, &s->list, err));
     HG_TRY(HG_MAKE(err, "the points of the grid", HG_ARRAY(s->known, s->list->n_points + s->options.n_known)));
@@ -71,7 +71,7 @@ static hinge_status list_points(struct share *s, hinge_error *err)
 }
 
 /* The points that this rank has tried, to all: where each is in the list, the point, its folds' scores. */
-static hinge_status gather_points(const struct share *s, const hinge_selection *mine, void **all, size_t *count,
+static hinge_status gather_points(const struct rank_grid *s, const hinge_selection *mine, void **all, size_t *count,
                                   hinge_error *err)
 {
     size_t n = s->list->n_points, scores = s->list->n_folds * HINGE_N_SCORES * sizeof(double), total;
@@ -94,7 +94,7 @@ static hinge_status gather_points(const struct share *s, const hinge_selection *
 }
 
 /* The selection of all that is known now, on rank 0. */
-static hinge_status choose(struct share *s, const char *all, size_t count, hinge_selection **out, hinge_error *err)
+static hinge_status choose(struct rank_grid *s, const char *all, size_t count, hinge_selection **out, hinge_error *err)
 {
     size_t scores = s->list->n_folds * HINGE_N_SCORES * sizeof(double);
     size_t bytes = sizeof(uint64_t) + (sizeof(hinge_grid_point) + 7) / 8 * 8 + scores;
@@ -139,7 +139,7 @@ static void add_work(const struct hm_net *net, const hinge_selection *mine, doub
 }
 
 /* Trains the best point's model, by this rank alone. */
-static hinge_status train_best(const struct share *s, hinge_selection *out, hinge_error *err)
+static hinge_status train_best(const struct rank_grid *s, hinge_selection *out, hinge_error *err)
 {
     out->params.time_limit = s->params->time_limit;
     out->params.progress = s->params->progress;
@@ -150,7 +150,7 @@ static hinge_status train_best(const struct share *s, hinge_selection *out, hing
     return hinge_train(&out->model, s->x, s->y, &params, &out->report, err);
 }
 
-static hinge_status try_grid(struct share *s, hinge_selection **out, hinge_error *err)
+static hinge_status try_grid(struct rank_grid *s, hinge_selection **out, hinge_error *err)
 {
     double begin = hg_now();
     hinge_selection *mine = NULL;
@@ -176,7 +176,7 @@ static hinge_status try_grid(struct share *s, hinge_selection **out, hinge_error
 hinge_status hm_select(const struct hm_net *net, hinge_selection **selection, const hinge_matrix *x, const double *y,
                        const hinge_params *params, const hinge_select_options *options, hinge_error *err)
 {
-    struct share s = { .net = net, .x = x, .y = y, .params = params };
+    struct rank_grid s = { .net = net, .x = x, .y = y, .params = params };
     hinge_selection *made = NULL;
     if (options != NULL)
         s.options = *options;

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct job {
+struct training {
     const struct hm_net *net;
     struct hm_own own;
     struct hm_watch watch;
@@ -29,7 +29,7 @@ struct job {
 /* ---- a problem --------------------------------------------------------------------------------------------------- */
 
 /* Takes the scale out, as lib/solve.c does. */
-static void keep_solution(struct job *job, struct hm_run *run)
+static void keep_solution(struct training *job, struct hm_run *run)
 {
     const struct hg_problem *pr = &job->own.pr;
     hinge_report *report = &run->report;
@@ -56,7 +56,7 @@ static void keep_solution(struct job *job, struct hm_run *run)
     job->maker = run->points.part[0].gram.tiler.maker->name;
 }
 
-static hinge_status solve_all(struct job *job, hinge_certificate *certificate, hinge_error *err)
+static hinge_status solve_all(struct training *job, hinge_certificate *certificate, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t p = 0; p < job->own.pr.n_problems && status == HINGE_OK; p++) {
@@ -85,12 +85,12 @@ static int by_number(const void *a, const void *b)
     return p->number < q->number ? -1 : p->number > q->number;
 }
 
-static size_t vector_bytes(const struct job *job)
+static size_t vector_bytes(const struct training *job)
 {
     return sizeof(struct vector) + (job->coef_rows + job->own.pr.d) * sizeof(double);
 }
 
-static bool is_support(const struct job *job, size_t i)
+static bool is_support(const struct training *job, size_t i)
 {
     const double *coef = job->coef + i * job->coef_rows;
     size_t k = 0;
@@ -99,7 +99,7 @@ static bool is_support(const struct job *job, size_t i)
     return k < job->coef_rows;
 }
 
-static hinge_status send_vectors(const struct job *job, void **all, size_t *total, hinge_error *err)
+static hinge_status send_vectors(const struct training *job, void **all, size_t *total, hinge_error *err)
 {
     const struct hm_own *own = &job->own;
     size_t bytes = vector_bytes(job), coefs = job->coef_rows * sizeof(double), count = 0;
@@ -119,7 +119,7 @@ static hinge_status send_vectors(const struct job *job, void **all, size_t *tota
     return status;
 }
 
-static hinge_status build_model(const struct job *job, char *vectors, size_t n_sv, hinge_model **model,
+static hinge_status build_model(const struct training *job, char *vectors, size_t n_sv, hinge_model **model,
                                 hinge_error *err)
 {
     const struct hm_own *own = &job->own;
@@ -145,7 +145,7 @@ static hinge_status build_model(const struct job *job, char *vectors, size_t n_s
     return hg_model_finish(m, hg_threads(own->pr.params.threads), err);
 }
 
-static void fill_report(struct job *job, const hinge_model *model, hinge_report *r)
+static void fill_report(struct training *job, const hinge_model *model, hinge_report *r)
 {
     const struct hg_problem *pr = &job->own.pr;
     hinge_machine machine = hg_processor_info();
@@ -165,7 +165,7 @@ static void fill_report(struct job *job, const hinge_model *model, hinge_report 
              hg_kernel_row(pr->params.kernel.type)->told.keyword);
 }
 
-static hinge_status train(struct job *job, hinge_certificate *certificate, hinge_model **model, hinge_error *err)
+static hinge_status train(struct training *job, hinge_certificate *certificate, hinge_model **model, hinge_error *err)
 {
     const struct hg_problem *pr = &job->own.pr;
     size_t total;
@@ -183,7 +183,7 @@ static hinge_status train(struct job *job, hinge_certificate *certificate, hinge
 }
 
 /* On rank 0, where a file is named. */
-static hinge_status open_rounds(struct job *job, const char *path, hinge_error *err)
+static hinge_status open_rounds(struct training *job, const char *path, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     if (path != NULL && job->net->rank == 0) {
@@ -199,7 +199,7 @@ static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x,
                                 const hinge_params *params, const struct hm_options *options, hinge_model **model,
                                 hinge_report *report, hinge_error *err)
 {
-    struct job job = { .net = net, .watch = { .begin = hg_now() } };
+    struct training job = { .net = net, .watch = { .begin = hg_now() } };
     struct hm_save save = { .folder = options->checkpoint, .net = net, .own = &job.own };
     hinge_model *made = NULL;
     hg_ok(err);

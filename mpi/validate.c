@@ -19,7 +19,7 @@ struct order { /* of rank 0 to all */
     double nu, time_limit;
 };
 
-struct validation {
+struct rank_folds {
     struct hg_others others; /* what rank 0 asks to train and predict */
     struct order order; /* the last one */
     const struct hm_net *net;
@@ -47,7 +47,7 @@ struct validation {
 /* ---- all ranks --------------------------------------------------------------------------------------------------- */
 
 /* The two values of this rank's rows that rank 0 has in v->all, to be freed. */
-static hinge_status receive(const struct validation *v, double **told, hinge_error *err)
+static hinge_status receive(const struct rank_folds *v, double **told, hinge_error *err)
 {
     size_t total;
     void *mine;
@@ -59,7 +59,7 @@ static hinge_status receive(const struct validation *v, double **told, hinge_err
 }
 
 /* Copies v->some's first n rows, as a copy whose data are to be freed. */
-static hinge_status copy_rows(const struct validation *v, size_t n, hinge_matrix *copy, hinge_error *err)
+static hinge_status copy_rows(const struct rank_folds *v, size_t n, hinge_matrix *copy, hinge_error *err)
 {
     void *data;
     hinge_status status =
@@ -73,7 +73,7 @@ static hinge_status copy_rows(const struct validation *v, size_t n, hinge_matrix
 }
 
 /* Trains as told: label and weight of each row. progress, arg: this rank's callback. */
-static hinge_status train(const struct validation *v, const double *told, hinge_progress_fn progress, void *arg,
+static hinge_status train(const struct rank_folds *v, const double *told, hinge_progress_fn progress, void *arg,
                           hinge_model **model, hinge_report *report, hinge_error *err)
 {
     const struct order *o = &v->order;
@@ -105,7 +105,7 @@ static hinge_status train(const struct validation *v, const double *told, hinge_
 }
 
 /* Puts what the model says of the rows held out into rank 0's v->all as their first value. */
-static hinge_status predict(const struct validation *v, const double *told, const hinge_model *model, hinge_error *err)
+static hinge_status predict(const struct rank_folds *v, const double *told, const hinge_model *model, hinge_error *err)
 {
     hinge_predict_options options = { .threads = v->params->threads, .cpu_level = v->params->cpu_level };
     bool labels = v->order.labels;
@@ -129,7 +129,7 @@ static hinge_status predict(const struct validation *v, const double *told, cons
 }
 
 /* All ranks do as they are told; model: rank 0's, as hg_others has it. */
-static hinge_status hold_out(const struct validation *v, hinge_progress_fn progress, void *arg, hinge_model **model,
+static hinge_status hold_out(const struct rank_folds *v, hinge_progress_fn progress, void *arg, hinge_model **model,
                              hinge_report *report, hinge_error *err)
 {
     double *told;
@@ -143,7 +143,7 @@ static hinge_status hold_out(const struct validation *v, hinge_progress_fn progr
     return status;
 }
 
-static void share_order(struct validation *v)
+static void share_order(struct rank_folds *v)
 {
     v->net->broadcast(v->net, &v->order, sizeof v->order, 0);
 }
@@ -151,7 +151,7 @@ static void share_order(struct validation *v)
 /* Problems are counted over all trainings. */
 static int on_progress(void *arg, const hinge_progress *progress)
 {
-    const struct validation *v = arg;
+    const struct rank_folds *v = arg;
     hinge_progress p = *progress;
     p.problem += v->order.number * p.n_problems;
     p.n_problems *= v->order.trainings;
@@ -160,7 +160,7 @@ static int on_progress(void *arg, const hinge_progress *progress)
 }
 
 /* Does what rank 0 says, on other ranks. What fails does so on all, and rank 0 says what then. */
-static void serve(struct validation *v)
+static void serve(struct rank_folds *v)
 {
     hinge_progress_fn progress = v->params->progress != NULL ? on_progress : NULL;
     for (share_order(v); !v->order.ends; share_order(v)) {
@@ -174,7 +174,7 @@ static void serve(struct validation *v)
 static hinge_status have_held_out(struct hg_others *others, struct hg_job *job, const hinge_params *p,
                                   hinge_model **model, hinge_error *err)
 {
-    struct validation *v = (struct validation *)(void *)others;
+    struct rank_folds *v = (struct rank_folds *)(void *)others;
     bool calibrates = v->model != NULL;
     double *out = job->labels != NULL ? job->labels : job->decisions;
     v->order = (struct order){ .trains = *model == NULL, .copied = calibrates || job->copy,
@@ -199,7 +199,7 @@ static hinge_status have_held_out(struct hg_others *others, struct hg_job *job, 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 /* Labels and weights of all rows to rank 0. */
-static hinge_status open_validation(struct validation *v, hinge_error *err)
+static hinge_status open_folds(struct rank_folds *v, hinge_error *err)
 {
     size_t rows = v->x->rows, ranks = (size_t)v->net->ranks, total;
     void *all = NULL;
@@ -224,7 +224,7 @@ static hinge_status open_validation(struct validation *v, hinge_error *err)
     return HINGE_OK;
 }
 
-static void close_validation(struct validation *v)
+static void close_folds(struct rank_folds *v)
 {
     hg_free(v->some);
     hg_free(v->all);
@@ -232,7 +232,7 @@ static void close_validation(struct validation *v)
 }
 
 /* Rank 0 does what hinge does with rows, and others as they are told. */
-static hinge_status command(struct validation *v, hinge_error *err)
+static hinge_status command(struct rank_folds *v, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     if (v->net->rank > 0) {
@@ -253,7 +253,7 @@ static hinge_status command(struct validation *v, hinge_error *err)
     return hm_agree(v->net, status, err);
 }
 
-static hinge_status check(const struct validation *v, const double *predictions, hinge_error *err)
+static hinge_status check(const struct rank_folds *v, const double *predictions, hinge_error *err)
 {
     const struct hm_options *o = &v->options;
     hinge_params resolved;
@@ -270,7 +270,7 @@ static hinge_status check(const struct validation *v, const double *predictions,
 }
 
 /* Rank 0's predictions of all rows to the ranks that have them; its report to all. */
-static hinge_status share_predictions(const struct validation *v, double *predictions, hinge_error *err)
+static hinge_status share_predictions(const struct rank_folds *v, double *predictions, hinge_error *err)
 {
     struct hm_sum sum = { .most = { { v->x->cols, 0 } } };
     double *told;
@@ -291,16 +291,16 @@ hinge_status hm_cross_validate(const struct hm_net *net, const hinge_matrix *x, 
                                double *predictions, hinge_report *report, hinge_error *err)
 {
     hinge_report sum = { 0 };
-    struct validation v = { .net = net, .x = x, .y = y, .params = params, .options = *options, .begin = hg_now(),
+    struct rank_folds v = { .net = net, .x = x, .y = y, .params = params, .options = *options, .begin = hg_now(),
                             .folds = folds, .report = &sum };
     hg_ok(err);
     HG_TRY(hm_agree(net, check(&v, predictions, err), err));
-    hinge_status status = open_validation(&v, err);
+    hinge_status status = open_folds(&v, err);
     HG_THEN(status, command(&v, err));
     HG_THEN(status, share_predictions(&v, predictions, err));
     if (status == HINGE_OK && report != NULL)
         *report = sum;
-    close_validation(&v);
+    close_folds(&v);
     return status;
 }
 
@@ -308,12 +308,12 @@ hinge_status hm_calibrate(const struct hm_net *net, const hinge_matrix *x, const
                           const struct hm_options *options, double begin, hinge_model *model, hinge_outcome *outcome,
                           hinge_error *err)
 {
-    struct validation v = { .net = net, .x = x, .y = y, .params = params, .options = { .tile = options->tile },
+    struct rank_folds v = { .net = net, .x = x, .y = y, .params = params, .options = { .tile = options->tile },
                             .begin = begin, .model = model, .outcome = outcome };
-    hinge_status status = open_validation(&v, err);
+    hinge_status status = open_folds(&v, err);
     HG_THEN(status, command(&v, err));
     if (status == HINGE_OK)
         net->broadcast(net, outcome, sizeof *outcome, 0);
-    close_validation(&v);
+    close_folds(&v);
     return status;
 }

@@ -464,7 +464,7 @@ int run_grid(int argc, char **argv, const char *text, const struct ranks *ranks)
         gnuplot_check(s.picture);
     train_load(&s.train, &run);
     fix_others(&s, &run.data);
-    points_print(&s, &run);
+    points_identify(&s, &run);
     points_read(&grid.points, &s, &run);
     grid.known = grid.points.count;
     tell_known(&s, grid.points.point, grid.points.count);

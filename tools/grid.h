@@ -23,7 +23,7 @@ struct grid_settings {
     hinge_select_options select; /* score: AUTO no longer, once the task is known */
     const char *ignored; /* grid.py's programs, of which none is run */
     char *own_out;     /* DATA.out, where out is not given */
-    char print[256];   /* the first line of the file: of what data and settings its points are */
+    char identity[256]; /* the first line of the file: of what data and settings its points are */
 };
 
 struct axis {
@@ -61,8 +61,8 @@ struct points {
     int failed;    /* it could not be written */
 };
 
-/* Makes the print of data and settings. */
-void points_print(struct grid_settings *s, const struct train_run *run);
+/* Makes the identity of data and settings. */
+void points_identify(struct grid_settings *s, const struct train_run *run);
 /* Reads the points of s->resume; dies of a file of other data, settings or points than this grid's. */
 void points_read(struct points *points, const struct grid_settings *s, const struct train_run *run);
 /* Writes s->out anew with the points known so far, and leaves it open, unless that is done already. */

@@ -34,7 +34,7 @@ static uint64_t mixed(uint64_t sum, double value)
     return sum ^ (sum >> 29);
 }
 
-void points_print(struct grid_settings *s, const struct train_run *run)
+void points_identify(struct grid_settings *s, const struct train_run *run)
 {
     const hinge_params *p = &s->train.params;
     const hinge_data *data = &run->data;
@@ -59,21 +59,21 @@ void points_print(struct grid_settings *s, const struct train_run *run)
     for (size_t k = 0; k < AXES; k++) /* a parameter that lines tell may have other values */
         settings = mixed(settings, s->list[order[k]].shown ? 0 : axis_value(&point, order[k]));
     settings = mixed(mixed(settings, (double)p->max_iter), s->select.eps);
-    snprintf(s->print, sizeof s->print,
+    snprintf(s->identity, sizeof s->identity,
              "data=%016" PRIx64 " %zu x %zu, %s, %s, %zu folds, seed %" PRIu64 ", %s, options=%016" PRIx64, sum,
              data->x.rows, data->x.cols, hinge_task_info(p->task)->keyword, hinge_kernel_info(p->kernel.type)->keyword,
              s->train.folds, p->seed, hinge_score_name(s->select.score), settings);
 }
 
-static void check_print(const struct grid_settings *s, const char *line)
+static void check_identity(const struct grid_settings *s, const char *line)
 {
     const char *theirs = line + sizeof mark - 1;
-    size_t data = strcspn(s->print, " ");
-    if (strncmp(theirs, s->print, data + 1) != 0)
+    size_t data = strcspn(s->identity, " ");
+    if (strncmp(theirs, s->identity, data + 1) != 0)
         die(EXIT_DATA, "%s: it holds points of other data than %s", s->resume, s->train.data_path);
-    if (strcmp(theirs, s->print) != 0)
+    if (strcmp(theirs, s->identity) != 0)
         die(EXIT_DATA, "%s: it holds points of other options: '%s' instead of '%s'", s->resume, theirs + data + 1,
-            s->print + data + 1);
+            s->identity + data + 1);
 }
 
 /* ---- Reading ---- */
@@ -159,7 +159,7 @@ void points_read(struct points *points, const struct grid_settings *s, const str
         number++;
         line[length - 1] = '\0';
         if (strncmp(line, mark, sizeof mark - 1) == 0) {
-            check_print(s, line);
+            check_identity(s, line);
             marked = 1;
         } else if (*line && *line != '#') {
             read_point(points, s, run, line, number);
@@ -195,7 +195,7 @@ void points_begin(struct points *points, const struct grid_settings *s)
     if (!s->out || points->file)
         return;
     output_open(&out, s->out);
-    fprintf(out.file, "%s%s\n", mark, s->print);
+    fprintf(out.file, "%s%s\n", mark, s->identity);
     for (size_t k = 0; k < points->count; k++)
         write_point(out.file, s, &points->point[k]);
     output_close(&out);
