@@ -35,6 +35,18 @@ void gnuplot_check(const char *picture)
     check_writable(picture, NULL);
 }
 
+/* Makes a file without a name, which is gone when it is closed; NULL: it cannot be made. */
+static FILE *nameless_file(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char *path = join(folder && *folder ? folder : "/tmp", "/", "hinge-plot-XXXXXX");
+    int fd = mkstemp(path);
+    if (fd >= 0)
+        unlink(path);
+    free(path);
+    return fd < 0 ? NULL : fdopen(fd, "w+");
+}
+
 void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep)
 {
     const struct terminal *terminal = terminal_of(picture);
@@ -43,7 +55,7 @@ void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep)
         die(EXIT_DATA, "%s: cannot make the folder: %s", keep, strerror(errno));
     g->picture = picture;
     g->kept = keep ? join(keep, "/", "plot.gp") : NULL;
-    g->script = keep ? open_file(g->kept, "w+") : tmpfile();
+    g->script = keep ? open_file(g->kept, "w+") : nameless_file();
     if (!g->script)
         die(EXIT_DATA, "cannot make a temporary file: %s", strerror(errno));
     fprintf(g->script, "# gnuplot plot.gp draws plot%s\nif (!exists('picture')) picture = 'plot%s'\n",
