@@ -177,10 +177,7 @@ static void write_row(const struct deal *d, size_t i, struct head head, char *to
     to += head_bytes(own);
     hg_points_pack(&d->points, NULL, i, 1, own->type, to, own->pr.d);
     for (size_t c = d->x->cols; c < own->pr.d; c++)
-        if (own->type == HINGE_F64)
-            ((double *)(void *)to)[c] = value_of(d, i, c);
-        else
-            ((float *)(void *)to)[c] = (float)value_of(d, i, c);
+        hg_put(to, own->type, c, value_of(d, i, c));
 }
 
 static void take_row(const struct deal *d, const char *from)

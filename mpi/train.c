@@ -275,10 +275,7 @@ static hinge_status share_model(const struct hm_net *net, const hinge_model *mod
             status = hinge_model_widen(*own, d, err); /* a file does not tell of features that are 0 in all vectors */
         status = hm_agree(net, status, err);
     }
-    if (net->rank == 0)
-        hinge_free(bytes);
-    else
-        hg_free(bytes);
+    hg_free(bytes);
     return status;
 }
 

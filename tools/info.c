@@ -290,14 +290,6 @@ static void json_data(struct json *j, const hinge_data *data, const struct summa
     }
 }
 
-static void tell_model(const hinge_model *model, struct json *j)
-{
-    if (j)
-        json_model(j, model);
-    else
-        print_model(model);
-}
-
 static void tell_data(const hinge_data *data, struct json *j)
 {
     struct summary s = summarise(data);
@@ -334,10 +326,12 @@ static void tell_file(const char *path, const struct data_flags *flags, struct j
     else
         check(hinge_data_parse(path, bytes, size, &options, &data, &failure));
     hinge_free(bytes);
-    if (model)
-        tell_model(model, j);
-    else
+    if (!model)
         tell_data(&data, j);
+    else if (j)
+        json_model(j, model);
+    else
+        print_model(model);
     hinge_model_free(model);
     hinge_data_free(&data);
 }

@@ -146,12 +146,10 @@ static void find_bounds(struct report *r, const struct report_settings *s)
     size_t n = t->n;
     hinge_kernel kernel = s->params.kernel;
     double margin = hinge_margin(t->norm2), h;
-    b->radius = b->radius_centred = NAN;
-    if (hinge_radius(&r->s.trained, &kernel, 0, s->params.threads, &b->radius, NULL) != HINGE_OK)
-        b->radius = NAN;
-    if ((n <= CENTRED_ROWS || kernel.type == HINGE_LINEAR) &&
-        hinge_radius(&r->s.trained, &kernel, 1, s->params.threads, &b->radius_centred, NULL) != HINGE_OK)
-        b->radius_centred = NAN;
+    b->radius = b->radius_centred = NAN; /* which they stay where they are not found */
+    (void)hinge_radius(&r->s.trained, &kernel, 0, s->params.threads, &b->radius, NULL);
+    if (n <= CENTRED_ROWS || kernel.type == HINGE_LINEAR)
+        (void)hinge_radius(&r->s.trained, &kernel, 1, s->params.threads, &b->radius_centred, NULL);
     b->dimension = dimension_of(&kernel, r->s.trained.cols);
     b->vc_fat = hinge_bound_vc_fat(b->radius, margin, b->dimension);
     b->vc_slides = hinge_bound_vc_slides(b->radius_centred, margin, b->dimension);
@@ -206,22 +204,19 @@ static void certify(struct report *r, struct report_settings *s)
     const char *missing = r->s.located ? recall_params(r->s.model, &s->params, &r->recall) : r->s.why;
     const hinge_matrix *x = &r->s.trained;
     const double *y = r->s.data.y;
-    if (missing) {
+    if (!missing && hinge_certify(r->s.model, x, y, &s->params, &r->certificate, &failure) != HINGE_OK)
+        missing = failure.text;
+    if (!missing)
+        recall_check(r->s.model, &s->params, &r->certificate, &r->recall);
+    if (missing)
         snprintf(r->why, sizeof r->why, "%s", missing);
-        return;
-    }
-    if (hinge_certify(r->s.model, x, y, &s->params, &r->certificate, &failure) != HINGE_OK) {
-        snprintf(r->why, sizeof r->why, "%s", failure.text);
-        return;
-    }
-    recall_check(r->s.model, &s->params, &r->certificate, &r->recall);
-    if (r->recall.misfit[0] && r->recall.C_of_coefficients) {
+    else if (r->recall.misfit[0] && r->recall.C_of_coefficients)
         snprintf(r->why, sizeof r->why, "C is not known: %s", r->recall.misfit);
+    r->certified = !r->why[0];
+    if (!r->certified)
         return;
-    }
     if (r->problems)
         check(hinge_kinds_each(r->s.model, x, y, &s->params, s->tolerance, keep_kinds, r->problems, &failure));
-    r->certified = 1;
     if (r->problems && r->n_problems == 1)
         find_bounds(r, s);
     r->bounds.leave_one_out = bound_leave_one_out(r, s);
