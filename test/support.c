@@ -420,6 +420,14 @@ hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report
     return trained(matrix_of(set), set->y, params, report);
 }
 
+hinge_model *converged(const struct set *set, const hinge_params *params, hinge_report *report)
+{
+    hinge_report own, *told = report != NULL ? report : &own;
+    hinge_model *model = fit(set, params, told);
+    assert_int_equal(told->outcome, HINGE_CONVERGED);
+    return model;
+}
+
 hinge_certificate certified(const hinge_model *model, const struct set *set, const hinge_params *params)
 {
     hinge_certificate c;

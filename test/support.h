@@ -82,6 +82,7 @@ hinge_params params_for(hinge_task task, hinge_kernel kernel, double C); /* the 
 /* Trains, and fails the test with the error's text if that fails; report may be NULL. */
 hinge_model *trained(const hinge_matrix *x, const double *y, const hinge_params *params, hinge_report *report);
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report);
+hinge_model *converged(const struct set *set, const hinge_params *params, hinge_report *report); /* or the test fails */
 /* What hinge_certify says of the set that the model was trained on. */
 hinge_certificate certified(const hinge_model *model, const struct set *set, const hinge_params *params);
 double *fit_beta(const hinge_model *model, size_t n); /* [n_problems * n] */

@@ -305,8 +305,7 @@ TEST(linear_three_ways)
         assert_near(p.r.primal, -a.r.primal, 1e-8 * (1 + p.r.primal)); /* strong duality */
         hinge_params params = hard(linear);
         hinge_report report;
-        hinge_model *model = fit(&s, &params, &report);
-        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        hinge_model *model = converged(&s, &params, &report);
         double w[8], sign = s.y[0]; /* the class that comes first is positive */
         assert_int_equal(hinge_model_weights(model, 0, w, NULL), HINGE_OK);
         sign = hinge_model_labels(model)[0];
@@ -384,8 +383,7 @@ TEST(kernels)
         check_optimal(&dual, &a, 1e-7);
         hinge_params params = hard(kernel[t % 2]);
         hinge_report report;
-        hinge_model *model = fit(&s, &params, &report);
-        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        hinge_model *model = converged(&s, &params, &report);
         assert_true(report.trace_error <= 1e-12);
         double *f = fit_decisions(model, &s, HINGE_PRECISION_F64), *gram = plain_gram(&kernel[t % 2], &s, &s);
         assert_true(hinge_model_labels(model)[0] == 1);

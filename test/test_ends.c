@@ -227,8 +227,7 @@ TEST(starts_of_large_coefficients)
         double *beta = fit_beta(m, s.n);
         assert_int_equal(r.outcome, HINGE_CONVERGED);
         p.beta0 = beta;
-        m = fit(&s, &p, &r);
-        assert_int_equal(r.outcome, HINGE_CONVERGED);
+        m = converged(&s, &p, &r);
         assert_int_equal(r.iterations, 0);
         assert_true(plain_certify(m, &s, &p).kkt <= 1.05 * p.eps);
         for (size_t i = 0; i < s.n; i++)

@@ -45,8 +45,7 @@ static void as_libsvm(const struct set *set, hinge_task task, double C)
     }
     struct oracle oracle = oracle_train(set, &params);
     params.eps = 1e-9;
-    hinge_model *model = fit(set, &params, &report);
-    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    hinge_model *model = converged(set, &params, &report);
     assert_true(report.gap <= 1e-9 && strncmp(report.path, "interior-point", 14) == 0);
     assert_near(report.objective, oracle.objective, 2e-6 + 3e-6 * fabs(oracle.objective)); /* its rows are f32 */
     assert_true(certified_gap(model, set, &params) <= 1e-8);
@@ -233,8 +232,7 @@ TEST(without_bias)
     double w;
     params.no_bias = 1;
     params.p = 0;
-    hinge_model *model = fit(&set, &params, &report);
-    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    hinge_model *model = converged(&set, &params, &report);
     assert_int_equal(hinge_model_weights(model, 0, &w, NULL), HINGE_OK);
     assert_near(w, 2, 1e-8);
 }
@@ -454,8 +452,7 @@ TEST(far_away)
     double *f = fit_decisions(model, &set, HINGE_PRECISION_F64);
     for (size_t k = 0; k < set.n * 3; k++)
         set.x[k] += 1e6; /* exact: these are floats */
-    model = fit(&set, &params, &far);
-    assert_int_equal(far.outcome, HINGE_CONVERGED);
+    model = converged(&set, &params, &far);
     assert_close(far.objective, near.objective, 1e-7);
     double *g = fit_decisions(model, &set, HINGE_PRECISION_F64);
     assert_true(largest_difference(f, g, set.n) <= 1e-4); /* sum coef x, x being 1e6, is off by 0.1 */
@@ -533,8 +530,7 @@ TEST(stops)
     struct watch w = { 0 }, of_values = { 0 };
     params.progress = watch;
     params.progress_arg = &w;
-    fit(&set, &params, &report);
-    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    converged(&set, &params, &report);
     assert_true(w.calls >= report.rounds);
     params = linear(HINGE_EPSILON_SVR, 5); /* two variables an example, which is one all the same */
     params.progress = watch;
@@ -549,31 +545,26 @@ TEST(degenerate)
     hinge_params params = linear(HINGE_C_SVC, 1);
     for (size_t i = 0; i < set.n; i++)
         memcpy(set.x + i * 3, set.x, 3 * sizeof *set.x); /* one point, both classes */
-    hinge_model *model = fit(&set, &params, &report);
-    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    hinge_model *model = converged(&set, &params, &report);
     assert_true(certified_gap(model, &set, &params) <= 1e-6);
     memset(set.x, 0, set.n * 3 * sizeof *set.x); /* K = 0 */
-    model = fit(&set, &params, &report);
-    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    model = converged(&set, &params, &report);
     params.no_bias = 1;
-    model = fit(&set, &params, &report);
-    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    model = converged(&set, &params, &report);
     assert_near(report.objective, -60, 1e-6); /* all at C */
 
     set = set_regression(16, 50, 2); /* a constant target: b alone fits it */
     for (size_t i = 0; i < set.n; i++)
         set.y[i] = 7;
     params = linear(HINGE_EPSILON_SVR, 1);
-    model = fit(&set, &params, &report);
-    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    model = converged(&set, &params, &report);
     assert_int_equal(report.n_sv, 0);
     double *f = fit_decisions(model, &set, HINGE_PRECISION_F64);
     for (size_t i = 0; i < set.n; i++)
         assert_near(f[i], 7, 0.1 + 1e-9);
     params = linear(HINGE_ONE_CLASS, 1);
     params.nu = 1; /* every coefficient at its bound */
-    model = fit(&set, &params, &report);
-    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    model = converged(&set, &params, &report);
     assert_int_equal(report.n_bsv, 50);
 
     set = set_two_class(17, 40, 2, 1); /* no features at all */
@@ -640,10 +631,8 @@ TEST(small_r)
     for (size_t k = 0; k < set.n * set.d; k++)
         set.x[k] *= 1e-4;
     for (int k = 0; k < 2; k++) {
-        hinge_report report;
         params.solver = k == 0 ? HINGE_SOLVER_INTERIOR_POINT : HINGE_SOLVER_SMO;
-        hinge_model *model = fit(&set, &params, &report);
-        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        hinge_model *model = converged(&set, &params, NULL);
         double *g = fit_decisions(model, &set, HINGE_PRECISION_F64);
         for (size_t i = 0; i < set.n; i++) /* SMO ends where r is certain, the interior point near the optimum */
             assert_near(g[i], f[i], k == 0 ? 1e-4 : 0.5);
@@ -683,8 +672,7 @@ TEST(adult)
     for (int k = 0; k < 2; k++) {
         hinge_params params = linear(HINGE_C_SVC, C[k]);
         hinge_report report;
-        hinge_model *model = fit(&set, &params, &report);
-        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        hinge_model *model = converged(&set, &params, &report);
         assert_true(report.rounds <= 60 && report.violation <= params.eps);
         assert_true(certified_gap(model, &set, &params) <= 1e-6);
     }

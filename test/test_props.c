@@ -17,8 +17,7 @@ static double *decisions_of(const struct set *set, const hinge_params *params, c
                             double *objective)
 {
     hinge_report report;
-    hinge_model *model = fit(set, params, &report);
-    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    hinge_model *model = converged(set, params, &report);
     double *f = fit_decisions(model, test, HINGE_PRECISION_F64);
     *objective = report.objective;
     return f;
@@ -192,8 +191,7 @@ TEST(certificates_of_nu)
         params.nu = 0.3 + 0.01 * (double)t;
         params.eps = 1e-8;
         hinge_report r;
-        hinge_model *model = fit(&set, &params, &r);
-        assert_int_equal(r.outcome, HINGE_CONVERGED);
+        hinge_model *model = converged(&set, &params, &r);
         hinge_certificate c = certified(model, &set, &params);
         assert_close(c.dual, -r.objective, 1e-6);
         if (!(c.gap >= 0 && c.gap <= 1e-4 * fabs(c.dual)))

@@ -34,8 +34,7 @@ static void same_for_threads(const struct set *set, hinge_params params, bool ev
     for (size_t i = 0; i < 4; i++) {
         params.threads = threads[i];
         hinge_report report;
-        hinge_model *model = fit(set, &params, &report);
-        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        hinge_model *model = converged(set, &params, &report);
         assert_int_equal(report.threads, threads[i]);
         assert_true(report.rounds > report.n_problems); /* several working sets, or the test says little */
         assert_true(!evicts || report.rows_evicted > 0);
@@ -87,8 +86,7 @@ TEST(threads_newton)
     hinge_report report[2];
     for (int t = 0; t < 2; t++) {
         params.threads = t + 1;
-        model[t] = fit(&set, &params, &report[t]);
-        assert_int_equal(report[t].outcome, HINGE_CONVERGED);
+        model[t] = converged(&set, &params, &report[t]);
     }
     assert_true(report[0].newton_steps > 0);
     assert_int_equal(report[0].newton_steps, report[1].newton_steps);
@@ -153,21 +151,18 @@ TEST(warm_start)
         size_t problems = cold.n_problems, count = problems * set.n;
         double *beta = fit_beta(model, set.n);
         params.beta0 = beta;
-        fit(&set, &params, &warm);
-        assert_int_equal(warm.outcome, HINGE_CONVERGED);
+        converged(&set, &params, &warm);
         assert_close(warm.objective, cold.objective, 1e-9);
 
         uint64_t seed = 1; /* garbage, in and out of the box, of either sign */
         for (size_t i = 0; i < count; i++)
             beta[i] = draw(&seed) % 3 == 0 ? 0 : 20 * draw_unit(&seed) - 10;
-        fit(&set, &params, &warm);
-        assert_int_equal(warm.outcome, HINGE_CONVERGED);
+        converged(&set, &params, &warm);
         assert_close(warm.objective, cold.objective, 1e-6);
 
         for (size_t i = 0; i < count; i++) /* at one bound, all of them */
             beta[i] = 1e300;
-        fit(&set, &params, &warm);
-        assert_int_equal(warm.outcome, HINGE_CONVERGED);
+        converged(&set, &params, &warm);
         assert_close(warm.objective, cold.objective, 1e-6);
     }
 }
@@ -184,14 +179,12 @@ TEST(warm_start_other_tasks)
         params.eps = 1e-6;
         params.nu = 0.3;
         hinge_report cold, warm;
-        hinge_model *model = fit(set, &params, &cold);
-        assert_int_equal(cold.outcome, HINGE_CONVERGED);
+        hinge_model *model = converged(set, &params, &cold);
         uint64_t seed = t;
         double *beta = fit_beta(model, set->n);
         params.beta0 = beta;
         for (int garbage = 0; garbage < 2; garbage++) {
-            model = fit(set, &params, &warm);
-            assert_int_equal(warm.outcome, HINGE_CONVERGED);
+            model = converged(set, &params, &warm);
             /* nu-SVC's is divided by r^2, which is as inexact as eps allows */
             assert_close(warm.objective, cold.objective, tasks[t] == HINGE_NU_SVC ? 1e-5 : 1e-6);
             for (size_t i = 0; i < set->n; i++)

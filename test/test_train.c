@@ -85,8 +85,7 @@ static void against_libsvm(void **state)
     params.eps = 1e-6;
     struct oracle oracle = oracle_train(&set, &params);
     hinge_report report;
-    hinge_model *model = fit(&set, &params, &report);
-    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    hinge_model *model = converged(&set, &params, &report);
     hinge_certificate certificate = certified(model, &set, &params);
     assert_true(fmax(report.violation, certificate.kkt) <= 1.05e-6);
     assert_int_equal(report.n, set.n);
@@ -131,8 +130,7 @@ static void golden(void **state)
     params.kernel = (hinge_kernel){ .type = (hinge_kernel_type)g->kernel, .degree = 3, .gamma = HINGE_GAMMA_AUTO };
     params.eps = 1e-6;
     hinge_report report;
-    hinge_model *model = fit(&set, &params, &report);
-    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    hinge_model *model = converged(&set, &params, &report);
     double r = 1;
     for (size_t i = 0; i < hinge_model_n_sv(model) && g->task == HINGE_NU_SVC; i++) /* bounded coefficients are 1 / r */
         r = fmin(r, g->C / fabs(hinge_model_coef(model)[i]));
@@ -232,8 +230,7 @@ TEST(example_weights)
         struct oracle oracle = oracle_train(&copies, &params);
         params.weights = weights;
         hinge_report report;
-        hinge_model *model = fit(&set, &params, &report);
-        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        hinge_model *model = converged(&set, &params, &report);
         assert_int_equal(report.n, 300);
         for (size_t c = 0; c < k; c++)
             assert_true(hinge_model_labels(model)[c] == oracle.model->label[c]);
@@ -322,8 +319,7 @@ TEST(objectives_agree)
     for (size_t s = 0; s < 2; s++) {
         hinge_params params = c_svc(hinge_kernel_rbf(0.1), 5, 1e-6);
         hinge_report first, other;
-        fit(&sets[s], &params, &first);
-        assert_int_equal(first.outcome, HINGE_CONVERGED);
+        converged(&sets[s], &params, &first);
         for (int way = 0; way < 9; way++) {
             hinge_params p = params;
             if (way < 4)
@@ -337,8 +333,7 @@ TEST(objectives_agree)
                 p.cache_bytes = 1 << 20;
             if (way == 8)
                 p.seed = 12345;
-            fit(&sets[s], &p, &other);
-            assert_int_equal(other.outcome, HINGE_CONVERGED);
+            converged(&sets[s], &p, &other);
             assert_close(other.objective, first.objective, 1e-6);
             if (way == 7)
                 assert_true(other.cache_bytes <= 1 << 20 && other.cache_used <= 1 << 20);
