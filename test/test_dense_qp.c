@@ -214,6 +214,10 @@ TEST(proofs)
     qp = (hinge_qp){ .n = 2, .n_equalities = 2, .e = e2, .f = f2 };
     x = solve(&qp);
     check_infeasible(&qp, &x, 1e-8);
+    double q1 = 4, a1 = -1, e1[] = { 1, -2 }, f1[] = { -2, 0 };
+    qp = (hinge_qp){ .n = 1, .q = &q1, .n_inequalities = 1, .a = &a1, .c = &zero, .n_equalities = 2, .e = e1, .f = f1 };
+    x = solve(&qp);
+    check_infeasible(&qp, &x, 1e-8);
 }
 
 /* What contradicts itself does so however small Q is beside p, which asks for u = -p / Q: x >= 1 and -x >= 0, and x +
@@ -404,133 +408,28 @@ TEST(kernels)
     }
 }
 
-/* ---- small whole numbers ----------------------------------------------------------------------------------------- */
-
-/* In [-most, most] */
-static double whole(uint64_t *seed, int most)
-{
-    return (double)(draw(seed) % (uint64_t)(2 * most + 1)) - most;
-}
-
-/* Every program is solvable, infeasible or unbounded, and what is said of it proves itself. Returns the outcome. */
-static hinge_qp_outcome proved(const hinge_qp *qp, const char *what, uint64_t seed)
-{
-    struct answer x = solve(qp);
-    hinge_qp_outcome outcome = x.r.outcome;
-    if (outcome == HINGE_QP_LIMIT)
-        fail_msg("%s, seed %llu: residual %g after %llu iterations", what, (unsigned long long)seed, x.r.residual,
-                 (unsigned long long)x.r.iterations);
-    if (outcome == HINGE_QP_SOLVED)
-        check_optimal(qp, &x, 1e-7);
-    else if (outcome == HINGE_QP_INFEASIBLE)
-        check_infeasible(qp, &x, 1e-7);
-    else
-        check_unbounded(qp, &x, 1e-7);
-    return outcome;
-}
-
-TEST(random_programs)
-{
-    size_t ends[HINGE_QP_LIMIT] = { 0 };
-    for (uint64_t t = 0; t < 3000; t++) {
-        uint64_t seed = t;
-        size_t n = 1 + draw(&seed) % 5, m = draw(&seed) % 8, e = draw(&seed) % 4, rank = draw(&seed) % (n + 1);
-        double b[25], q[25] = { 0 }, p[5], a[35], c[7], eq[15], f[3];
-        for (size_t k = 0; k < rank * n; k++)
-            b[k] = whole(&seed, 2);
-        for (size_t i = 0; i < n * n * rank; i++)
-            q[i % (n * n)] += b[i / (n * n) * n + i % (n * n) / n] * b[i / (n * n) * n + i % n];
-        for (size_t k = 0; k < n; k++)
-            p[k] = whole(&seed, 3);
-        for (size_t k = 0; k < m * n; k++)
-            a[k] = whole(&seed, 3);
-        for (size_t k = 0; k < m; k++)
-            c[k] = whole(&seed, 3);
-        for (size_t k = 0; k < e * n; k++)
-            eq[k] = whole(&seed, 3);
-        for (size_t k = 0; k < e; k++)
-            f[k] = whole(&seed, 3);
-        hinge_qp qp = { .n = n, .q = q, .p = p, .n_inequalities = m, .a = a, .c = c, .n_equalities = e, .e = eq,
-                        .f = f };
-        ends[proved(&qp, "random program", t)]++;
-    }
-    assert_true(ends[HINGE_QP_SOLVED] > 500 && ends[HINGE_QP_INFEASIBLE] > 500 && ends[HINGE_QP_UNBOUNDED] > 200);
-    double q = 4, a = -1, c = 0, eq[] = { 1, -2 }, f[] = { -2, 0 };
-    hinge_qp qp = { .n = 1, .q = &q, .n_inequalities = 1, .a = &a, .c = &c, .n_equalities = 2, .e = eq, .f = f };
-    assert_int_equal(proved(&qp, "two equalities", 0), HINGE_QP_INFEASIBLE);
-}
-
-/* The dual as a textbook prints it, A = [y'; -y'; I], c = 0, and with y'a = 0: the same end, the same optimum. */
-static void as_printed(const struct set *s, uint64_t seed)
-{
-    hinge_kernel linear = hinge_kernel_linear();
-    hinge_qp dual = dual_problem(s, &linear), printed = dual;
-    size_t n = s->n;
-    double *a = zeros((n + 2) * n), *c = zeros(n + 2);
-    for (size_t j = 0; j < n; j++) {
-        a[j] = s->y[j];
-        a[n + j] = -s->y[j];
-        a[(j + 2) * n + j] = 1;
-    }
-    printed.n_inequalities = n + 2, printed.a = a, printed.c = c;
-    printed.n_equalities = 0, printed.e = printed.f = NULL;
-    hinge_qp_outcome end = proved(&printed, "textbook's dual", seed);
-    assert_int_equal(end, proved(&dual, "dual", seed));
-    if (end == HINGE_QP_SOLVED) {
-        struct answer x = solve(&printed), y = solve(&dual);
-        assert_near(x.r.primal, y.r.primal, 1e-9 * (1 + fabs(y.r.primal)));
-    }
-}
-
-TEST(textbook_duals)
+/* The dual of four points as a textbook prints it, A = [y'; -y'; I], c = 0, and with y'a = 0: the same optimum. What
+ * is drawn at random, and small programs of whole numbers, are for trials_qp.c. */
+TEST(textbook_dual)
 {
     struct set four = set_new(4, 2);
     const double x[] = { 3, 2, 1, 3, 2, 3, 3, 1 }, y[] = { 1, -1, -1, 1 };
     memcpy(four.x, x, sizeof x);
     memcpy(four.y, y, sizeof y);
-    as_printed(&four, 0);
-    for (uint64_t t = 1; t <= 500; t++) {
-        uint64_t seed = t;
-        struct set s = set_new(2 + draw(&seed) % 7, 1 + draw(&seed) % 3);
-        for (size_t i = 0; i < s.n; i++)
-            s.y[i] = i == 0 ? 1 : i == 1 ? -1 : draw(&seed) % 2 ? 1 : -1;
-        for (size_t k = 0; k < s.n * s.d; k++)
-            s.x[k] = whole(&seed, 3);
-        as_printed(&s, t);
-    }
-}
-
-/* w of primal and dual, of 3 to 40 points, whole numbers or not: many are degenerate, with points on the margin whose
- * alpha are 0. */
-TEST(both_ways)
-{
     hinge_kernel linear = hinge_kernel_linear();
-    for (uint64_t t = 0; t < 300; t++) {
-        uint64_t seed = t + 1000;
-        struct set s = set_new(3 + draw(&seed) % 38, 1 + draw(&seed) % 5);
-        double b = whole(&seed, 1), scale = t % 3 == 2 ? 20 : 1;
-        for (size_t i = 0; i < s.n; i++) {
-            double *row = s.x + i * s.d, f = b;
-            for (size_t k = 0; k < s.d; k++)
-                f += row[k] = t % 2 == 0 ? whole(&seed, 5) : draw_normal(&seed);
-            s.y[i] = i == 0 ? 1 : i == 1 ? -1 : f > 0 ? 1 : -1;
-            row[0] += s.y[i] * f < 1 ? s.y[i] - f : 0; /* onto the margin */
-            for (size_t k = 0; k < s.d; k++)
-                row[k] *= scale;
-        }
-        hinge_qp primal = primal_problem(&s), dual = dual_problem(&s, &linear);
-        struct answer p = solve(&primal), a = solve(&dual);
-        check_optimal(&primal, &p, 1e-8);
-        check_optimal(&dual, &a, 1e-8);
-        for (size_t k = 0; k < s.d; k++) {
-            double w = 0;
-            for (size_t i = 0; i < s.n; i++)
-                w += a.u[i] * s.y[i] * s.x[i * s.d + k];
-            if (!(fabs(w - p.u[1 + k]) <= 1e-8))
-                fail_msg("seed %llu: w is %.12g by the dual, %.12g by the primal", (unsigned long long)t, w,
-                         p.u[1 + k]);
-        }
+    hinge_qp dual = dual_problem(&four, &linear), printed = dual;
+    double a[24] = { 0 }, c[6] = { 0 };
+    for (size_t j = 0; j < 4; j++) {
+        a[j] = y[j];
+        a[4 + j] = -y[j];
+        a[(j + 2) * 4 + j] = 1;
     }
+    printed.n_inequalities = 6, printed.a = a, printed.c = c;
+    printed.n_equalities = 0, printed.e = printed.f = NULL;
+    struct answer one = solve(&printed), other = solve(&dual);
+    check_optimal(&printed, &one, 1e-7);
+    check_optimal(&dual, &other, 1e-7);
+    assert_near(one.r.primal, other.r.primal, 1e-9 * (1 + fabs(other.r.primal)));
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */

@@ -138,7 +138,6 @@ static void run_trial(uint64_t number)
     tell("%.0f MB at once, allowed %.0f; %.2f s of processor time\n", peak / 1e6, allowed / 1e6, processor_time());
     if (peak > allowed)
         finding("memory", "%.0f MB at once, allowed %.0f", peak / 1e6, allowed / 1e6);
-    trial_free(&t);
 }
 
 static void describe(uint64_t number, char *text, size_t size)
@@ -147,8 +146,7 @@ static void describe(uint64_t number, char *text, size_t size)
     if (!t.is_qp)
         trial_fill(&t);
     trial_describe(&t, text, size);
-    if (!t.is_qp)
-        trial_free(&t);
+    give_back(NULL);
 }
 
 static bool wanted(uint64_t number)
@@ -297,7 +295,6 @@ static int dump_one(void)
         return 2;
     trial_fill(&t);
     trial_dump(&t, options.dump);
-    trial_free(&t);
     return 0;
 }
 

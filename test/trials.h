@@ -48,7 +48,6 @@ struct trial {
 /* The parameters and the size (cheap), then the data. */
 struct trial trial_plan(uint64_t number);
 void trial_fill(struct trial *trial);
-void trial_free(struct trial *trial);
 int trial_user_kernel(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld);
 /* One line: what it is. */
 void trial_describe(const struct trial *trial, char *text, size_t size);
@@ -59,7 +58,6 @@ bool chance(uint64_t *state, double probability);
 size_t pick(uint64_t *state, size_t n);                         /* 0 .. n - 1 */
 double power_between(uint64_t *state, double low, double high); /* 10^low .. 10^high */
 double processor_time(void);                                    /* seconds of this process, all threads */
-void *room(size_t count, size_t size);                          /* zeros; never NULL */
 
 /* ---- Truth ------------------------------------------------------------------------------------------------------- */
 
@@ -75,7 +73,6 @@ struct sums {
 /* beta[problems * n]; rows[count * columns] */
 struct sums truth_sums(const struct trial *trial, const double *beta, size_t problems, const double *rows,
                        size_t count);
-void sums_free(struct sums *sums);
 
 /* A two-class problem: which examples, and their signs (regression: targets). */
 struct two_class {

@@ -104,7 +104,7 @@ static void check_layout(const struct trial *t, const hinge_model *model, const 
     const double *coef = hinge_model_coef(model), *labels = hinge_model_labels(model);
     const size_t *rows = hinge_model_sv_index(model);
     bool by_class = labels != NULL && (k == 2 || t->params.multiclass == HINGE_ONE_VS_ONE);
-    double *seen = room(problems * t->n, sizeof *seen);
+    double *seen = get(problems * t->n, sizeof *seen);
     for (size_t v = 0; v < n_sv; v++) {
         size_t own = 0, p = 0;
         while (by_class && own < k && labels[own] != t->y[rows[v]])
@@ -122,7 +122,6 @@ static void check_layout(const struct trial *t, const hinge_model *model, const 
             finding("layout", "coefficient %.17g, by training row %.17g (row %zu)", seen[i], beta[i], i % t->n);
             break;
         }
-    free(seen);
 }
 
 /* ---- One problem ------------------------------------------------------------------------------------------------- */
@@ -336,15 +335,13 @@ static void check_certificate(const struct trial *t, const hinge_model *model, c
 
 static double trace_of(const struct trial *t)
 {
-    double trace = 0, *ones = room(t->n, sizeof *ones);
+    double trace = 0, *ones = get(t->n, sizeof *ones);
     for (size_t i = 0; i < t->n; i++) {
         memset(ones, 0, t->n * sizeof *ones);
         ones[i] = 1;
         struct sums one = truth_sums(t, ones, 1, t->x + i * t->d, 1);
         trace += (double)one.g[0];
-        sums_free(&one);
     }
-    free(ones);
     return trace;
 }
 
@@ -353,7 +350,7 @@ static double trace_of(const struct trial *t)
 static void check_model(struct trial *t, const hinge_model *model, const hinge_report *r)
 {
     size_t problems = hinge_model_n_problems(model);
-    double *beta = room(problems * t->n, sizeof *beta);
+    double *beta = get(problems * t->n, sizeof *beta);
     const double *rho = hinge_model_rho(model);
     if (problems > 0 && hinge_model_beta(model, t->n, beta, &err) != HINGE_OK)
         finding("beta", "%s", err.text);
@@ -362,7 +359,7 @@ static void check_model(struct trial *t, const hinge_model *model, const hinge_r
                 hinge_outcome_text(r->outcome));
     else {
         struct sums sums = truth_sums(t, beta, problems, t->x, t->n);
-        struct verdict *verdicts = room(problems, sizeof *verdicts);
+        struct verdict *verdicts = get(problems, sizeof *verdicts);
         double trace = r->trace_error > 0 ? trace_of(t) : 0;
         check_outcome(t, r, sums.largest_kernel);
         check_report(t, model, r);
@@ -391,10 +388,7 @@ static void check_model(struct trial *t, const hinge_model *model, const hinge_r
             check_predictions(t, model, &sums, beta);
             check_oracle(t, model, r, verdicts, beta);
         }
-        free(verdicts);
-        sums_free(&sums);
     }
-    free(beta);
 }
 
 void check_training(struct trial *t)

@@ -111,7 +111,7 @@ static void fill_examples(struct trial *t, uint64_t *s)
         word(t, " to %.2g", range);
     size_t clusters = chance(s, 0.25) ? 1 + pick(s, 5) : 0;
     double spread = clusters > 0 ? power_between(s, 0, chance(s, 0.3) ? 4 : 1.5) : 0;
-    double *centres = room((clusters + 1) * t->d, sizeof *centres);
+    double *centres = get((clusters + 1) * t->d, sizeof *centres);
     if (clusters > 0)
         word(t, ", clusters %.2g apart", spread);
     for (size_t i = 0; i < clusters * t->d; i++)
@@ -121,7 +121,6 @@ static void fill_examples(struct trial *t, uint64_t *s)
         for (size_t c = 0; c < t->d; c++)
             row_of(t, i)[c] = centre[c] + value(kind, range, s);
     }
-    free(centres);
     scale(t, s);
     bend(t, s);
     repeat(t);
@@ -140,10 +139,10 @@ static void fill_precomputed(struct trial *t, uint64_t *s)
     word(t, t->psd ? "semi-definite" : t->symmetric ? "indefinite" : "asymmetric", 0);
     if (rank > 40)
         rank = 40;
-    double *z = room(n * rank, sizeof *z);
+    double *z = get(n * rank, sizeof *z);
     for (size_t i = 0; i < n * rank; i++)
         z[i] = draw_normal(s);
-    t->index = room(n, sizeof *t->index); /* a permutation into the first d columns */
+    t->index = get(n, sizeof *t->index); /* a permutation into the first d columns */
     for (size_t i = 0; i < n; i++)
         t->index[i] = t->d > n ? t->d - 1 - i : i;
     for (size_t i = 0; i < n; i++)
@@ -159,9 +158,7 @@ static void fill_precomputed(struct trial *t, uint64_t *s)
         t->x[i] *= 1 + 0.3 * draw_normal(s);
     for (size_t i = 0; i < t->m; i++)
         memcpy(t->test + i * t->d, t->x + pick(s, n) * t->d, t->d * sizeof(double));
-    free(z);
     if (t->d == n && chance(s, 0.5)) {
-        free(t->index);
         t->index = NULL;
     }
     t->params.precomputed_index = t->index;
@@ -171,7 +168,7 @@ static void fill_precomputed(struct trial *t, uint64_t *s)
 static void fill_labels(struct trial *t, uint64_t *s)
 {
     bool is_svr = hinge_task_info(t->params.task)->regresses;
-    double noise = chance(s, 0.3) ? 0 : power_between(s, -3, 1), *w = room(t->d, sizeof *w), *f = room(t->n, sizeof *f);
+    double noise = chance(s, 0.3) ? 0 : power_between(s, -3, 1), *w = get(t->d, sizeof *w), *f = get(t->n, sizeof *f);
     double mean = 0, square = 0;
     bool one_feature = chance(s, 0.3), all_random = chance(s, 0.15);
     for (size_t c = 0; c < t->d; c++)
@@ -194,8 +191,6 @@ static void fill_labels(struct trial *t, uint64_t *s)
     }
     if (is_svr)
         t->params.p *= size;
-    free(w);
-    free(f);
 }
 
 /* Tame kernels see the data at a scale of about 1. */
@@ -214,7 +209,7 @@ static void fill_weights(struct trial *t, uint64_t *s)
 {
     if (chance(s, 0.12)) {
         bool wild = chance(s, 0.2);
-        t->weights = room(t->n, sizeof *t->weights);
+        t->weights = get(t->n, sizeof *t->weights);
         for (size_t i = 0; i < t->n; i++)
             t->weights[i] = chance(s, 0.1) ? 0 : wild ? power_between(s, -4, 3) : (double)(1 + pick(s, 8)) / 4;
         t->params.weights = t->weights;
@@ -232,7 +227,7 @@ static void fill_weights(struct trial *t, uint64_t *s)
 static void hand_over(struct trial *t)
 {
     size_t stride = t->d + t->gap;
-    t->given = room(t->n * stride, t->is_f32 ? sizeof(float) : sizeof(double));
+    t->given = get(t->n * stride, t->is_f32 ? sizeof(float) : sizeof(double));
     for (size_t i = 0; i < t->n; i++)
         for (size_t c = 0; c < t->d; c++) {
             if (t->is_f32)
@@ -246,9 +241,9 @@ static void hand_over(struct trial *t)
 void trial_fill(struct trial *t)
 {
     uint64_t seed = ~t->number, state = draw(&seed);
-    t->x = room(t->n * t->d, sizeof *t->x);
-    t->y = room(t->n, sizeof *t->y);
-    t->test = room(t->m * t->d, sizeof *t->test);
+    t->x = get(t->n * t->d, sizeof *t->x);
+    t->y = get(t->n, sizeof *t->y);
+    t->test = get(t->m * t->d, sizeof *t->test);
     if (t->params.kernel.type == HINGE_PRECOMPUTED)
         fill_precomputed(t, &state);
     else

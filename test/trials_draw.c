@@ -26,14 +26,6 @@ double processor_time(void)
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-void *room(size_t count, size_t size)
-{
-    void *memory = calloc(count > 0 ? count : 1, size);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 /* A kernel of the caller's own, one example pair at a time. */
 static double user_value(const struct user_cookie *cookie, const double *a, const double *b, size_t d)
 {
@@ -209,17 +201,6 @@ struct trial trial_plan(uint64_t number)
     t.selects = t.params.rank == 0 && t.params.time_limit == 0 && t.stop_after == 0 &&
                 chance(&state, t.n <= 200 ? 0.3 : t.n <= 1200 ? 0.15 : 0);
     return t;
-}
-
-void trial_free(struct trial *t)
-{
-    free(t->x);
-    free(t->y);
-    free(t->given);
-    free(t->test);
-    free(t->weights);
-    free(t->beta0);
-    free(t->index);
 }
 
 void trial_describe(const struct trial *t, char *text, size_t size)

@@ -36,7 +36,7 @@ static void check_kinds(const struct trial *t, const hinge_model *model, const d
 /* Linear: <w, x> is the sum over support vectors. */
 static void check_weights(const struct trial *t, const hinge_model *model, const struct sums *sums)
 {
-    double *w = room(t->d, sizeof *w);
+    double *w = get(t->d, sizeof *w);
     for (size_t p = 0; p < hinge_model_n_problems(model) && t->params.kernel.type == HINGE_LINEAR; p++) {
         if (hinge_model_weights(model, p, w, &err) != HINGE_OK) {
             finding("weights", "%s", err.text);
@@ -54,7 +54,6 @@ static void check_weights(const struct trial *t, const hinge_model *model, const
             }
         }
     }
-    free(w);
 }
 
 /* A model read from a file finds its support vectors among the examples again, equal ones in boxes that hold their
@@ -96,7 +95,7 @@ void check_facts(const struct trial *t, const hinge_model *model, const hinge_re
 /* Hard margin, told that there is none above so much: a solution of LIBSVM's for a large C shows one, or not. */
 static void check_not_separable(const struct trial *t, const hinge_model *model, const hinge_report *r)
 {
-    double claim = 0, rho = 0, *beta = room(t->n, sizeof *beta);
+    double claim = 0, rho = 0, *beta = get(t->n, sizeof *beta);
     struct trial soft = *t;
     const char *words = strstr(r->path, "no margin above ");
     soft.params.C = 1e6;
@@ -121,9 +120,7 @@ static void check_not_separable(const struct trial *t, const hinge_model *model,
         tell("LIBSVM's margin %Lg\n", margin);
         if (margin > claim * (1 + 1e-6))
             finding("no margin", "none above %g is told, LIBSVM has %Lg", claim, margin);
-        sums_free(&sums);
     }
-    free(beta);
 }
 
 void check_no_margin(const struct trial *t, const hinge_model *model, const hinge_report *r,

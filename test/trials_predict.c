@@ -37,7 +37,7 @@ static void check_values(const struct trial *t, const hinge_model *model, const 
                          const struct sums *sums, hinge_precision precision, const char *of)
 {
     size_t problems = hinge_model_n_problems(model);
-    double *f = room(x->rows * (problems + 1), sizeof *f), *labels = room(x->rows, sizeof *labels), largest_rho = 1;
+    double *f = get(x->rows * (problems + 1), sizeof *f), *labels = get(x->rows, sizeof *labels), largest_rho = 1;
     const double *rho = hinge_model_rho(model);
     hinge_predict_options options = { .threads = t->params.threads,
                                       .precision = precision,
@@ -68,8 +68,6 @@ static void check_values(const struct trial *t, const hinge_model *model, const 
                         f[i * problems + p], truth, off, allowed, p);
         }
     }
-    free(f);
-    free(labels);
 }
 
 /* One row at a time is what many at once are, within the same promise. */
@@ -85,7 +83,6 @@ void check_predictions(const struct trial *t, const hinge_model *model, const st
         check_values(t, model, &x, &sums, HINGE_PRECISION_F64, "new");
         x.rows = 1;
         check_values(t, model, &x, &sums, HINGE_PRECISION_AUTO, "single");
-        sums_free(&sums);
     }
 }
 
@@ -94,7 +91,7 @@ void check_predictions(const struct trial *t, const hinge_model *model, const st
 static double *all_decisions(const struct trial *t, const hinge_model *model)
 {
     size_t problems = hinge_model_n_problems(model);
-    double *f = room(t->n * (problems + 1), sizeof *f);
+    double *f = get(t->n * (problems + 1), sizeof *f);
     if (hinge_predict(model, &t->matrix, NULL, NULL, f, NULL) != HINGE_OK)
         finding("predict", "refused where it was not before");
     return f;
@@ -114,8 +111,6 @@ static void check_same(const struct trial *t, const hinge_model *a, const hinge_
             finding(what, "decision value %.17g, %.17g before (row %zu)", g[i], f[i], i / problems);
             break;
         }
-    free(f);
-    free(g);
 }
 
 static void check_round_trip(const struct trial *t, const hinge_model *model)
@@ -159,13 +154,12 @@ static void check_threads(struct trial *t, const hinge_model *model)
 
 static void check_folds(struct trial *t)
 {
-    double *predictions = room(t->n, sizeof *predictions), labels[MAX_CLASSES];
+    double *predictions = get(t->n, sizeof *predictions), labels[MAX_CLASSES];
     hinge_report report;
     bool classes = hinge_task_info(t->params.task)->classifies;
     size_t k = classes ? truth_classes(t, labels) : 0;
     phase("hinge_cross_validate");
     if (t->folds > t->n || t->stop_after > 0 || t->params.time_limit > 0) {
-        free(predictions);
         return;
     }
     hinge_status status = hinge_cross_validate(&t->matrix, t->y, &t->params, t->folds, predictions, &report, &err);
@@ -181,7 +175,6 @@ static void check_folds(struct trial *t)
             break;
         }
     }
-    free(predictions);
 }
 
 /* Again from the solution, or from what is no solution at all: the same checks. */
@@ -191,7 +184,7 @@ static void check_warm(struct trial *t, const hinge_model *model)
     uint64_t state = t->number;
     if (problems == 0 || t->params.solver == HINGE_SOLVER_INTERIOR_POINT || isinf(t->params.C) || t->params.rank > 0)
         return;
-    t->beta0 = room(problems * t->n, sizeof *t->beta0);
+    t->beta0 = get(problems * t->n, sizeof *t->beta0);
     if (hinge_model_beta(model, t->n, t->beta0, NULL) != HINGE_OK)
         return;
     for (size_t i = 0; draw(&state) % 2 == 0 && i < problems * t->n; i++)
@@ -286,11 +279,10 @@ void check_oracle(const struct trial *t, const hinge_model *model, const hinge_r
     if (!oracle_applies(t) || problems == 0 || r->trace_error > 0 ||
         (r->outcome != HINGE_CONVERGED && r->outcome != HINGE_STALLED))
         return;
-    double *theirs = room(problems * t->n, sizeof *theirs);
+    double *theirs = get(problems * t->n, sizeof *theirs);
     phase("LIBSVM");
     if (!oracle_solve(t, problems, theirs)) {
         tell("LIBSVM does not end\n");
-        free(theirs);
         return;
     }
     phase("checks");
@@ -313,6 +305,4 @@ void check_oracle(const struct trial *t, const hinge_model *model, const hinge_r
         if (r->outcome == HINGE_STALLED && v.kkt_low <= t->params.eps)
             remark("stalled at kkt %Lg, where LIBSVM comes to %Lg, eps %g", verdicts[p].kkt, v.kkt, t->params.eps);
     }
-    sums_free(&sums);
-    free(theirs);
 }

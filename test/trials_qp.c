@@ -15,27 +15,17 @@ struct program {
 
 static struct program program_new(size_t n, size_t m, size_t k)
 {
-    struct program g = { .q = room(n * n, sizeof(double)),
-                         .p = room(n, sizeof(double)),
-                         .a = room(m * n, sizeof(double)),
-                         .c = room(m, sizeof(double)),
-                         .e = room(k * n, sizeof(double)),
-                         .f = room(k, sizeof(double)),
+    struct program g = { .q = get(n * n, sizeof(double)),
+                         .p = get(n, sizeof(double)),
+                         .a = get(m * n, sizeof(double)),
+                         .c = get(m, sizeof(double)),
+                         .e = get(k * n, sizeof(double)),
+                         .f = get(k, sizeof(double)),
                          .optimum = NAN };
     g.qp = (hinge_qp){
         .n = n, .q = g.q, .p = g.p, .n_inequalities = m, .a = g.a, .c = g.c, .n_equalities = k, .e = g.e, .f = g.f
     };
     return g;
-}
-
-static void program_free(struct program *g)
-{
-    free(g->q);
-    free(g->p);
-    free(g->a);
-    free(g->c);
-    free(g->e);
-    free(g->f);
 }
 
 /* ---- Random programs --------------------------------------------------------------------------------------------- */
@@ -51,7 +41,7 @@ static double entry(uint64_t *s, bool whole, double density)
 static void fill_quadratic(struct program *g, uint64_t *s, bool whole, size_t rank)
 {
     size_t n = g->qp.n;
-    double *l = room(n * rank, sizeof *l);
+    double *l = get(n * rank, sizeof *l);
     for (size_t i = 0; i < n * rank; i++)
         l[i] = whole ? (double)(draw(s) % 5) - 2 : draw_normal(s);
     for (size_t i = 0; i < n; i++)
@@ -64,7 +54,6 @@ static void fill_quadratic(struct program *g, uint64_t *s, bool whole, size_t ra
     for (size_t i = 0; i < n; i++) /* the same to the last bit, whatever the compiler made of the sums */
         for (size_t j = 0; j < i; j++)
             g->q[i * n + j] = g->q[j * n + i];
-    free(l);
 }
 
 /* Of any kind: solvable or not is not known beforehand. */
@@ -95,7 +84,7 @@ static struct program backwards_program(uint64_t *s)
     struct program g = random_program(s);
     size_t n = g.qp.n, m = g.qp.n_inequalities, k = g.qp.n_equalities;
     bool whole = strstr(g.words, "whole") != NULL;
-    double *u = room(n, sizeof *u), optimum = 0;
+    double *u = get(n, sizeof *u), optimum = 0;
     for (size_t i = 0; i < n; i++)
         u[i] = entry(s, whole, 0.8);
     for (size_t i = 0; i < n; i++) {
@@ -125,7 +114,6 @@ static struct program backwards_program(uint64_t *s)
         for (size_t j = 0; j < n; j++)
             optimum += u[i] * g.q[i * n + j] * u[j] / 2;
     }
-    free(u);
     g.truth = SOLVABLE;
     g.optimum = optimum;
     snprintf(g.words, sizeof g.words, "backwards, %s", whole ? "whole numbers" : "real");
@@ -187,8 +175,8 @@ static struct points draw_points(uint64_t *s)
     struct points t = { .n = 2 + pick(s, chance(s, 0.6) ? 6 : 38), .d = 1 + pick(s, 3), .known = true };
     bool whole = chance(s, 0.6);
     double margin = chance(s, 0.7) ? 0.2 + draw_unit(s) : 0, w[3], b = draw_normal(s);
-    t.x = room(t.n * t.d, sizeof(double));
-    t.y = room(t.n, sizeof(double));
+    t.x = get(t.n * t.d, sizeof(double));
+    t.y = get(t.n, sizeof(double));
     for (size_t c = 0; c < 3; c++)
         w[c] = 1 + draw_unit(s);
     for (size_t i = 0; i < t.n; i++)
@@ -355,9 +343,8 @@ static void check_answer(const struct program *g, const struct answer *s)
         break;
     case HINGE_QP_INFEASIBLE: {
         struct program no_objective = *g;
-        no_objective.p = room(n, sizeof(double));
+        no_objective.p = get(n, sizeof(double));
         check_stationary(&no_objective, NULL, s, 1, "proof of infeasibility");
-        free(no_objective.p);
         for (size_t r = 0; r < m; r++)
             too_far("proof of infeasibility: z", -s->z[r], 1, g);
         too_far("proof of infeasibility: value", fabs(dot(g->c, s->z, m) + dot(g->f, s->y, k) - 1), 1, g);
@@ -377,9 +364,9 @@ static void check_answer(const struct program *g, const struct answer *s)
 static struct answer solve(const struct program *g)
 {
     static const char *const truths[] = { "unknown", "solvable", "infeasible", "unbounded" };
-    struct answer s = { room(g->qp.n, sizeof(double)),
-                        room(g->qp.n_inequalities, sizeof(double)),
-                        room(g->qp.n_equalities, sizeof(double)),
+    struct answer s = { get(g->qp.n, sizeof(double)),
+                        get(g->qp.n_inequalities, sizeof(double)),
+                        get(g->qp.n_equalities, sizeof(double)),
                         { 0 } };
     s.r = (hinge_qp_result){ .u = s.u, .z = s.z, .y = s.y };
     phase("hinge_qp_solve");
@@ -400,13 +387,6 @@ static struct answer solve(const struct program *g)
         finding("qp outcome", "%s, but it is %s (%s)", hinge_qp_outcome_text(s.r.outcome), truths[g->truth], g->words);
     check_answer(g, &s);
     return s;
-}
-
-static void answer_free(struct answer *s)
-{
-    free(s->u);
-    free(s->z);
-    free(s->y);
 }
 
 /* Primal and dual of one set of points: both ends agree, and so do the two w. */
@@ -438,12 +418,6 @@ static void check_textbook(uint64_t *s)
     if (infeasible != unbounded && a.r.outcome != HINGE_QP_LIMIT && b.r.outcome != HINGE_QP_LIMIT)
         finding("qp duality", "primal %s, dual %s (%s)", hinge_qp_outcome_text(a.r.outcome),
                 hinge_qp_outcome_text(b.r.outcome), dual.words);
-    answer_free(&a);
-    answer_free(&b);
-    program_free(&primal);
-    program_free(&dual);
-    free(t.x);
-    free(t.y);
 }
 
 void check_qp(uint64_t number)
@@ -459,8 +433,6 @@ void check_qp(uint64_t number)
                            : kind == 5 ? backwards_program(&state)
                            : kind == 6 ? infeasible_program(&state)
                                        : unbounded_program(&state);
-        struct answer answer = solve(&g);
-        answer_free(&answer);
-        program_free(&g);
+        solve(&g);
     }
 }

@@ -56,12 +56,12 @@ static struct grid draw_grid(const struct trial *t, uint64_t *s)
     if (chance(s, 0.3)) { /* some never held out, some folds empty, some of one class */
         size_t folds = 1 + pick(s, t->n < 5 ? t->n : 5);
         bool by_label = chance(s, 0.3);
-        o->fold = g.fold = room(t->n, sizeof *g.fold);
+        o->fold = g.fold = get(t->n, sizeof *g.fold);
         for (size_t i = 0; i < t->n; i++)
             g.fold[i] = (int)(by_label ? (t->y[i] > 0) : pick(s, folds + 1)) - !by_label;
         g.fold[pick(s, t->n)] = (int)folds - 1;
     } else if (chance(s, 0.2)) {
-        o->group = g.group = room(t->n, sizeof *g.group);
+        o->group = g.group = get(t->n, sizeof *g.group);
         for (size_t i = 0; i < t->n; i++)
             g.group[i] = (int)pick(s, t->n);
     }
@@ -71,12 +71,6 @@ static struct grid draw_grid(const struct trial *t, uint64_t *s)
     o->decisions = 1;
     o->point = stop_after_some;
     return g;
-}
-
-static void grid_free(struct grid *g)
-{
-    free(g->fold);
-    free(g->group);
 }
 
 static hinge_selection *run(const struct trial *t, struct grid *g, const char *what)
@@ -104,10 +98,10 @@ static struct trial without_fold(const struct trial *t, const hinge_selection *c
 {
     struct trial part = *t;
     part.n = 0;
-    part.x = room(t->n * t->d, sizeof *part.x);
-    part.y = room(t->n, sizeof *part.y);
-    part.index = t->params.kernel.type == HINGE_PRECOMPUTED ? room(t->n, sizeof *part.index) : NULL;
-    part.weights = room(t->n, sizeof *part.weights);
+    part.x = get(t->n * t->d, sizeof *part.x);
+    part.y = get(t->n, sizeof *part.y);
+    part.index = t->params.kernel.type == HINGE_PRECOMPUTED ? get(t->n, sizeof *part.index) : NULL;
+    part.weights = get(t->n, sizeof *part.weights);
     part.given = part.test = part.beta0 = NULL;
     for (size_t i = 0; i < t->n; i++) {
         if (fold[i] == (int)f || (t->weights != NULL && t->weights[i] == 0))
@@ -210,7 +204,6 @@ static void compare_problem(const struct trial *t, const struct trial *part, con
         alone.params.precomputed_index = &column;
         struct sums self = truth_sums(&alone, &one, 1, alone.x, 1);
         kernel = (double)self.g[0];
-        sums_free(&self);
         double away = (gaps * sqrt(fmax(kernel, 0)) + gaps * sqrt(own.largest_kernel) + 4 * chosen->eps + most) / v.r;
         size_t at = p * held.rows + i;
         double told = sign * point->decisions[(repeat * t->n + i) * n_problems + problem];
@@ -233,8 +226,6 @@ static void compare_problem(const struct trial *t, const struct trial *part, con
         }
     }
     tell("fold %zu, problem %zu: off by %.3g of what is allowed\n", f, p, worst);
-    sums_free(&own);
-    sums_free(&held);
 }
 
 static void compare_fold(const struct trial *t, const struct grid *g, const hinge_selection *chosen,
@@ -252,17 +243,12 @@ static void compare_fold(const struct trial *t, const struct grid *g, const hing
     phase("checks of a selection");
     if (status == HINGE_OK && report.outcome == HINGE_CONVERGED && point->outcome == HINGE_CONVERGED) {
         size_t problems = hinge_model_n_problems(model);
-        double *beta = room(problems * part.n, sizeof *beta);
+        double *beta = get(problems * part.n, sizeof *beta);
         if (problems > 0 && hinge_model_beta(model, part.n, beta, &err) == HINGE_OK)
             for (size_t p = 0; p < problems; p++)
                 compare_problem(t, &part, model, chosen, point, repeat, f, p, beta, report.violation);
-        free(beta);
     }
     hinge_model_free(model);
-    free(part.x);
-    free(part.y);
-    free(part.index);
-    free(part.weights);
 }
 
 /* ---- Scores ------------------------------------------------------------------------------------------------------ */
@@ -393,5 +379,4 @@ void check_selection(const struct trial *t)
         check_again(t, &g, chosen, &state);
     }
     hinge_selection_free(chosen);
-    grid_free(&g);
 }

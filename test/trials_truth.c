@@ -102,7 +102,7 @@ static long double kernel_value(const struct trial *t, const double *row, size_t
 /* Support vectors of any problem, and the norms of all examples about their mean. */
 static size_t *find_svs(size_t n, const double *beta, size_t problems, size_t *count)
 {
-    size_t *svs = room(n, sizeof *svs);
+    size_t *svs = get(n, sizeof *svs);
     *count = 0;
     for (size_t j = 0; j < n; j++) {
         bool is_sv = false;
@@ -123,7 +123,7 @@ struct frame {
 
 static struct frame frame_of(const struct trial *t, const size_t *svs, size_t n_sv)
 {
-    struct frame f = { { room(t->d, sizeof(double)), room(t->d, sizeof(double)) }, room(t->d, sizeof(double)), false };
+    struct frame f = { { get(t->d, sizeof(double)), get(t->d, sizeof(double)) }, get(t->d, sizeof(double)), false };
     for (size_t k = 0; k < 2; k++) {
         size_t n = k == 0 ? t->n : n_sv;
         double plain = 0, less = 0;
@@ -170,14 +170,14 @@ static void add_row(const struct trial *t, const double *beta, size_t problems, 
 struct sums truth_sums(const struct trial *t, const double *beta, size_t problems, const double *rows, size_t count)
 {
     struct sums sums = { .rows = count,
-                         .g = room(problems * count, sizeof(long double)),
-                         .slack = room(problems * count, sizeof(double)),
-                         .absolute = room(problems * count, sizeof(double)) };
+                         .g = get(problems * count, sizeof(long double)),
+                         .slack = get(problems * count, sizeof(double)),
+                         .absolute = get(problems * count, sizeof(double)) };
     size_t n_sv, *svs = find_svs(t->n, beta, problems, &n_sv);
     bool is_rbf = t->params.kernel.type == HINGE_RBF;
     struct frame frame = frame_of(t, svs, n_sv);
-    double *norms = room(n_sv, sizeof *norms), *off = room(n_sv, sizeof *off);
-    long double *k = room(n_sv, sizeof *k);
+    double *norms = get(n_sv, sizeof *norms), *off = get(n_sv, sizeof *off);
+    long double *k = get(n_sv, sizeof *k);
     for (size_t v = 0; is_rbf && v < n_sv; v++)
         norms[v] = norm_in(&frame, t->x + svs[v] * t->d, t->d);
     for (size_t i = 0; i < count; i++) {
@@ -190,21 +190,7 @@ struct sums truth_sums(const struct trial *t, const double *beta, size_t problem
         }
         add_row(t, beta, problems, svs, n_sv, k, off, i, &sums);
     }
-    free(svs);
-    free(frame.mean[0]);
-    free(frame.mean[1]);
-    free(frame.zero);
-    free(norms);
-    free(off);
-    free(k);
     return sums;
-}
-
-void sums_free(struct sums *sums)
-{
-    free(sums->g);
-    free(sums->slack);
-    free(sums->absolute);
 }
 
 /* ---- Classes ----------------------------------------------------------------------------------------------------- */
