@@ -135,9 +135,9 @@ static void tell_work(struct together *g)
         t->begun_bytes += g->own[k].work_bytes;
     }
     first->rows_computed = pool->rows_made;
-    first->cache_used = pool->most_bytes;
+    first->cache_used = pool->cache.most_bytes;
     first->phase.rows += g->many.seconds;
-    t->begun_bytes += g->rows.work_bytes + pool->most_bytes + g->many.most_bytes;
+    t->begun_bytes += g->rows.work_bytes + pool->cache.most_bytes + g->many.most_bytes;
     t->begun_bytes += g->n_problems * g->n * (6 * sizeof(double) + sizeof *g->point); /* programs, gradients */
 }
 

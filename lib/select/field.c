@@ -224,7 +224,7 @@ void hg_fields_free(struct hg_selecting *s)
     for (size_t f = 0; f < s->n_fields && s->field != NULL; f++) {
         struct hg_field *field = &s->field[f];
         close_kernel(s, field);
-        s->out->stored_bytes += field->many.pool.most_bytes;
+        s->out->stored_bytes += field->many.pool.cache.most_bytes;
         hg_many_free(&field->many);
         hg_copy_free(&field->copy);
         hg_problem_free(&field->problem);

@@ -95,14 +95,6 @@ static void link_newest(struct hg_cache *c, int32_t s)
         c->oldest = s;
 }
 
-int32_t hg_cache_slot(const struct hg_cache *c, uint32_t point)
-{
-    int32_t s = c->slot_of[point % c->n];
-    while (s >= 0 && c->point_of[s] != point)
-        s = c->next[s];
-    return s;
-}
-
 void *hg_cache_get(struct hg_cache *c, uint32_t point, uint64_t stamp)
 {
     int32_t s = hg_cache_slot(c, point);

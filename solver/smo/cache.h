@@ -41,7 +41,21 @@ void hg_cache_free(struct hg_cache *cache);
 size_t hg_cache_touched(const struct hg_cache *cache);
 
 /* The slot of a point's row; -1: it is not there. */
-int32_t hg_cache_slot(const struct hg_cache *cache, uint32_t point);
+static inline int32_t hg_cache_slot(const struct hg_cache *cache, uint32_t point)
+{
+    int32_t s = cache->slot_of[point < cache->n ? point : point % cache->n];
+    while (s >= 0 && cache->point_of[s] != point)
+        s = cache->next[s];
+    return s;
+}
+
+/* The row of a point; NULL: it is not there. */
+static inline const char *hg_cache_row(const struct hg_cache *cache, uint32_t point)
+{
+    int32_t slot = hg_cache_slot(cache, point);
+    return slot >= 0 ? cache->arena + (size_t)slot * cache->stride : NULL;
+}
+
 /* The row of a point, now the newest and pinned by stamp; NULL: not there. */
 void *hg_cache_get(struct hg_cache *cache, uint32_t point, uint64_t stamp);
 /* A slot for a point that is not there, evicting the oldest row not pinned by stamp; NULL: all are. */

@@ -24,10 +24,12 @@ hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_l
     many->n = n;
     many->threads = threads;
     many->cpu_level = cpu_level;
-    if (HG_ROOM(HG_ZEROS(many->supports, n), HG_ARRAY(many->diagonal, n)) && hg_pool_init(&many->pool, n, bytes))
-        return HINGE_OK;
-    hg_many_free(many);
-    return hg_fail(err, HINGE_ENOMEM, "no memory for kernel rows of %zu examples", n);
+    hinge_status status = hg_pool_init(&many->pool, n, bytes, err);
+    if (status == HINGE_OK && !HG_ROOM(HG_ZEROS(many->supports, n), HG_ARRAY(many->diagonal, n)))
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
+    if (status != HINGE_OK)
+        hg_many_free(many);
+    return status;
 }
 
 void hg_many_free(struct hg_many *many)
@@ -171,7 +173,7 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
     struct view *view = &lane->view;
     lane->options = (struct hg_smo_options){
         .working_set = working_set(many, n), .cut = HG_CUT, .threads = 1, .cpu_level = many->cpu_level,
-        .shrinking = many->apart, .newton_bytes = many->newton ? many->pool.budget / LANES : 0
+        .shrinking = many->apart, .newton_bytes = many->newton ? many->pool.cache.arena_bytes / LANES : 0
     };
     const struct hg_rows *rows = many->pool.rows;
     *view = (struct view){ .super = { .ops = &view_ops, .n = n, .type = rows->type, .threads = 1, .adds = rows->adds,
@@ -276,7 +278,7 @@ static void lane_end(struct hg_lane *lane, struct hg_many *many)
         if (hg_qp_beta(p->qp, k) != 0)
             many->supports[p->point[k]] = 1;
     many->kept_bytes += bytes_of(lane);
-    if (many->kept_bytes > many->pool.budget / 4)
+    if (many->kept_bytes > many->pool.cache.arena_bytes / 4)
         hg_many_forget(many, p);
 }
 
@@ -295,7 +297,7 @@ static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
     r->report->bytes_read += lane->n_moves * r->n * size;
     for (; range < end && lane->n_moves > 0; range++) {
         for (size_t k = 0; k < lane->n_moves; k++)
-            lane->row[k] = (const char *)hg_pool_row(&many->pool, lane->point[k]) + range->first * size;
+            lane->row[k] = hg_pool_row(&many->pool, lane->point[k]) + range->first * size;
         hg_add_rows(&r->loops->add, many->pool.rows->type, lane->n_moves, lane->coef, lane->row, range->count,
                     r->active.g + at);
         at += range->count;
@@ -427,10 +429,10 @@ static hinge_status update_in_parts(struct hg_many *many, struct hg_lane *lane, 
     size_t all = lane->n_moves;
     uint32_t *point = lane->point;
     double *coef = lane->coef;
-    for (size_t first = 0; first < all && status == HINGE_OK && !hg_halted(halt); first += many->pool.n_slots) {
+    for (size_t first = 0; first < all && status == HINGE_OK && !hg_halted(halt); first += many->pool.cache.n_slots) {
         lane->point = point + first;
         lane->coef = coef + first;
-        lane->n_moves = HG_MIN(many->pool.n_slots, all - first);
+        lane->n_moves = HG_MIN(many->pool.cache.n_slots, all - first);
         status = make_lacking(many, &lane, 1, halt);
         if (status == HINGE_OK)
             lane_update(lane, many);
@@ -446,7 +448,7 @@ static hinge_status add_lacking(struct hg_many *many, struct hg_lane *const *lan
 {
     hinge_status status = HINGE_OK;
     for (size_t k = 0; k < lanes && status == HINGE_OK; k++)
-        if (lane[k]->n_moves > many->pool.n_slots)
+        if (lane[k]->n_moves > many->pool.cache.n_slots)
             status = update_in_parts(many, lane[k], halt);
     return status == HINGE_OK ? make_lacking(many, lane, lanes, halt) : status;
 }

@@ -62,13 +62,6 @@ void hg_store_free(struct hg_store *store);
 /* Lets what is held serve another problem on the same points: other options, another result, another g. */
 void hg_store_renew(struct hg_store *store, const struct hg_smo_options *opt, struct hg_smo_result *res);
 
-/* The row of a point at all columns as they stand; NULL: it is not held. */
-static inline const void *hg_store_row(const struct hg_store *s, uint32_t point)
-{
-    int32_t slot = hg_cache_slot(&s->cache, point);
-    return slot >= 0 ? s->cache.arena + (size_t)slot * s->cache.stride : NULL;
-}
-
 /* The columns are the first `count` now, fewer or more than before; no row is held at these. */
 void hg_store_change(struct hg_store *store, size_t count);
 

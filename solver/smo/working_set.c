@@ -211,7 +211,7 @@ static size_t part_held(struct hg_run *r, const void **row)
     size_t lacking = 0, held = 0;
     for (size_t f = 0; f < w->n_fresh; f++) {
         uint32_t slot = w->fresh[f];
-        const void *there = r->rows->cost > GATHERED ? hg_store_row(&r->store, w->point[slot]) : NULL;
+        const void *there = r->rows->cost > GATHERED ? hg_cache_row(&r->store.cache, w->point[slot]) : NULL;
         if (there == NULL) {
             w->fresh[lacking++] = slot;
             continue;

@@ -85,7 +85,7 @@ static void add_terms(const struct worth *w, size_t piece, uint32_t last, size_t
         for (size_t k = 0; k < w->count; k++) {
             size_t n = 0;
             for (; next[k] + n < w->begin[k + 1] && w->point[next[k] + n] < end; n++)
-                row[n] = (const char *)hg_pool_row(&many->pool, w->point[next[k] + n]) + offset;
+                row[n] = hg_pool_row(&many->pool, w->point[next[k] + n]) + offset;
             if (n > 0)
                 hg_add_rows(w->add, type, n, w->coef + next[k], row, w->piece[piece].count,
                             w->g + k * w->n_asked + w->place[piece]);
@@ -115,7 +115,7 @@ static hinge_status find_worth(struct worth *w)
     struct hg_many *many = w->many;
     hinge_status status = worth_init(w);
     for (size_t first = 0, count; first < w->n_support && status == HINGE_OK; first += count) {
-        count = HG_MIN(w->n_support - first, many->pool.n_slots);
+        count = HG_MIN(w->n_support - first, many->pool.cache.n_slots);
         hg_pool_begin(&many->pool);
         hg_pool_ask(&many->pool, w->support + first, count);
         status = hg_pool_make(&many->pool, NULL);
