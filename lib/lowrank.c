@@ -1,6 +1,7 @@
 /* Factors of a kernel matrix for the interior point (lowrank.h), and whether one pays. */
 #include "lib/lowrank.h"
 #include "solver/ipm/cholesky.h"
+#include "solver/smo/block.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -279,13 +280,17 @@ static bool find_factor(struct hg_lowrank *l, const struct hg_problem *pr, const
 bool hg_lowrank_find(struct hg_lowrank *l, const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
                      double eps, uint64_t steps, int threads, const struct hg_halt *halt)
 {
-    const double columns_of_step = 1200; /* squared: a step takes as long as so many products of a row and column */
+    /* Squared: a step takes as long as so many products of a row and column, fewer where it makes no rows. */
+    const bool few = qp->n <= HG_FEW_POINTS;
+    const double columns_of_step = few ? 300 : 1200;
     struct seed s = { .most = (size_t)HG_MIN(sqrt(columns_of_step * (double)steps / (double)qp->n),
                                              (double)HG_MIN(qp->n, (size_t)HG_RANK_EXACT)) };
     struct hg_gram gram = { 0 };
     hinge_kernel_type type = pr->params.kernel.type;
     bool may_be_smooth = type == HINGE_RBF || type == HINGE_POLYNOMIAL;
     s.n = HG_MIN(qp->n, 3 * s.most);
+    if (few && steps < 4 * (uint64_t)HG_RANK_LOOK * qp->n)
+        return false;
     if (type == HINGE_SIGMOID || (!may_be_smooth && qp->n > HG_RANK_EXACT))
         return false;
     if (s.most == 0 || s.most > hg_lowrank_most(qp->n) ||

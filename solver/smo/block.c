@@ -34,7 +34,7 @@ size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layer
     size_t q = 256, most = hg_is_cheap(rows) ? 1024 : 2048;
     if (asked > 0) /* half of it holds a pair of each layer */
         return HG_MIN(HG_MAX(asked, 4 * (size_t)layers), n);
-    if (n <= 512)
+    if (n <= HG_FEW_POINTS)
         return n;
     while (q < most && q * 24 < n)
         q *= 2;
@@ -144,6 +144,12 @@ enum {
     FACES_WORTH = 3  /* so many times their work for systems */
 };
 
+/* Steps that most W take less than, by far. */
+static uint64_t some_steps(size_t n)
+{
+    return FEW_STEPS * (uint64_t)n + 1024;
+}
+
 /* Makes room for systems in W, where they may be solved there. Buys: cadata, eps-SVR, gamma = 1/2, C = 8,192: a third
  * of the time, a fifth of the rows (doc/tried.md). newton_bytes = 0 leaves them out. */
 static bool has_faces(struct hg_w *w, const struct hg_aim *aim)
@@ -165,7 +171,7 @@ struct hg_inner_result hg_solve_w(struct hg_w *w, const struct hg_aim *aim)
     struct hg_face *face = &w->face;
     double n = (double)w->n;
     uint64_t most = HG_MIN(aim->most_steps, MOST_STEPS * (uint64_t)w->n + 4096);
-    uint64_t some = HG_MIN(most, FEW_STEPS * (uint64_t)w->n + 1024);
+    uint64_t some = HG_MIN(most, some_steps(w->n));
     struct hg_inner_result done = hg_inner_solve(&w->inner, aim->target, aim->shrink, aim->whole, some);
     face->systems = face->steps = 0;
     face->work = 0;
@@ -191,10 +197,11 @@ static struct hg_inner_result solve_inside(struct hg_run *r, bool whole)
 {
     size_t rows = r->store.cache.most_bytes, newton = r->opt->newton_bytes;
     uint64_t made = r->report->iterations, most = r->opt->max_iter;
+    uint64_t left = most == 0 ? UINT64_MAX : most - HG_MIN(most, made);
     struct hg_aim aim = { .target = whole ? r->course.target : r->course.target / 2,
                           .shrink = whole ? 0 : r->opt->close ? 0.02 : 0.1, /* near a solution W draws others in */
                           .whole = whole,
-                          .most_steps = most == 0 ? UINT64_MAX : most - HG_MIN(most, made),
+                          .most_steps = hg_may_halve_w(r) ? HG_MIN(left, some_steps(r->n)) : left,
                           .face_bytes = newton - HG_MIN(newton, rows),
                           .halt = &r->halt };
     struct hg_inner_result done = hg_solve_w(&r->w, &aim);
@@ -215,6 +222,7 @@ void hg_solve_block(struct hg_run *r)
     }
     struct hg_inner_result done = solve_inside(r, whole);
     r->report->iterations += done.steps;
+    w->halves = done.violation > done.target && hg_may_halve_w(r);
     w->decrease = done.decrease;
     w->n_moved = w->fresh_moved = 0;
     for (size_t k = 0; k < w->n; k++) {

@@ -13,6 +13,9 @@
 struct hg_run; /* run.h */
 struct hg_smo_result;
 
+/* Points that are one working set, at first, where nobody said how many it has: a step needs no rows then. */
+enum { HG_FEW_POINTS = 512 };
+
 struct hg_smo_options {
     double eps;
     size_t working_set;  /* 0: by n */

@@ -75,6 +75,7 @@ struct hg_w {
     double decrease;       /* of the objective in this round, by K_WW */
     struct hg_face face;   /* for what steps of two entries do not get done with; made when it is first needed */
     size_t face_bytes;
+    bool halves;           /* it was all points, and steps did not get done with it: half of it is the next */
     int unsolved;          /* rounds since rows were looked at last that did not get done with W */
 };
 
@@ -296,6 +297,14 @@ hinge_status hg_wake_all(struct hg_run *r);
 
 /* Brings the k worst of n candidates to the front. */
 void hg_worst_first(struct hg_candidate *c, size_t n, size_t k);
+
+/* Says whether W is all points, of classes, most of which come to a bound and stay: half of it will do. Buys: letter,
+ * 3,000 rows, C = 5e4 (325 pairs of classes): 1.9 times as fast at eps = 1e-5, 1.2 at 1e-3. */
+static inline bool hg_may_halve_w(const struct hg_run *r)
+{
+    enum { LEAST = 128 };
+    return r->w.n == r->n && r->n > LEAST && r->qp->layers == 1 && r->qp->kink == 0 && r->opt->working_set == 0;
+}
 
 /* Chooses W anew: half of it (all of it at first) makes room for the worst violators, up and down, of each layer; near
  * a solution only as many as three times those that were new in the last round and moved, an eighth at least. */

@@ -148,9 +148,20 @@ static void place_fresh(struct hg_run *r)
     hg_place_fresh(w, r->report->rounds, w->n_fresh, put_into_slot, r);
 }
 
+/* Empties W, which will be the worst half of all points. */
+static void halve(struct hg_w *w, size_t n)
+{
+    w->q = n / 2;
+    w->n = 0;
+    memset(w->holds, 0, n);
+    memset(w->age, 0, n * sizeof *w->age);
+}
+
 void hg_select_block(struct hg_run *r)
 {
     struct hg_w *w = &r->w;
+    if (w->n == r->n && w->halves)
+        halve(w, r->n);
     size_t most = r->opt->close ? HG_MIN(w->q / 2, HG_MAX(3 * w->fresh_moved, w->q / 8)) : w->q / 2;
     size_t room = HG_MIN(HG_MAX(w->q - w->n, most), r->active.m);
     w->n_fresh = 0;
