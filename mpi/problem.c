@@ -216,8 +216,7 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
                 HG_ZEROS(winners->kind, most), HG_ZEROS(winners->all, most), HG_ZEROS(slots->x, r->own->pr.d),
                 HG_ZEROS(winners->message, winners->room), HG_ZEROS(winners->messages, winners->room));
     HG_THEN(status, hm_make_vectors(r, slots->room, r->type, &slots->others, err));
-    HG_THEN(status, hg_inner_init(&r->w.inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type,
-                                  r->loops, err));
+    HG_THEN(status, hg_inner_init(&r->w.inner, q, &r->qp, r->type, r->loops, err));
     HG_THEN(status, hg_cache_init(&r->cache, HG_MAX(rows, (size_t)1), r->points.n, size,
                                   rows * (r->points.n * size + 128), NULL, err));
     HG_THEN(status, hm_make_grams(r, r->points.part, r->type, &slots->others, err));

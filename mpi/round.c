@@ -173,10 +173,10 @@ static void fill_slot(void *arg, size_t slot, size_t k)
     r->w.fresh[r->w.n_fresh++] = (uint32_t)slot;
     in->g[slot] = f->g;
     for (int l = 0; l < r->qp.layers; l++) {
-        in->beta[l][slot] = f->beta[l];
-        in->lo[l][slot] = f->lo[l];
-        in->hi[l][slot] = f->hi[l];
-        in->off[l][slot] = f->off[l];
+        in->qp.beta[l][slot] = f->beta[l];
+        in->qp.lo[l][slot] = f->lo[l];
+        in->qp.hi[l][slot] = f->hi[l];
+        in->qp.off[l][slot] = f->off[l];
     }
     char *to = (char *)r->slots.others.data + slot * stride * size;
     memcpy(to, winner->vector, r->own->pr.d * size);
@@ -230,7 +230,7 @@ static hinge_status load_block(struct hm_run *r)
     struct hm_part *part = &r->points.part[0];
     size_t n = r->w.n;
     uint32_t *rows = r->slots.ids + r->slots.room;
-    r->w.inner.q = n + r->qp.no_sum;
+    r->w.inner.qp.n = n + r->qp.no_sum;
     for (size_t f = 0; f < r->w.n_fresh; f++)
         rows[f] = (uint32_t)part->n + r->w.fresh[f];
     for (size_t s = 0; s < n; s++)
@@ -253,7 +253,7 @@ static void solve_block(struct hm_run *r)
     struct hg_inner_result done = { 0 };
     uint64_t made[2] = { 0, 0 };
     for (int l = 0; l < r->qp.layers; l++)
-        memcpy(r->w.before[l], in->beta[l], r->w.n * sizeof(double));
+        memcpy(r->w.before[l], in->qp.beta[l], r->w.n * sizeof(double));
     if (!r->mixed || r->net->rank == 0) {
         done = hg_solve_w(&r->w, &aim);
         made[0] = done.steps;
@@ -262,7 +262,7 @@ static void solve_block(struct hm_run *r)
     if (r->mixed) {
         r->net->broadcast(r->net, made, sizeof made, 0);
         for (int l = 0; l < r->qp.layers; l++)
-            r->net->broadcast(r->net, in->beta[l], r->w.n * sizeof(double), 0);
+            r->net->broadcast(r->net, in->qp.beta[l], r->w.n * sizeof(double), 0);
     }
     r->report.iterations += made[0];
     r->report.newton_steps += made[1];
@@ -312,7 +312,7 @@ static double delta_of(const struct hm_run *r, size_t k)
 {
     double delta = 0;
     for (int l = 0; l < r->qp.layers; l++)
-        delta += r->w.inner.beta[l][k] - r->w.before[l][k];
+        delta += r->w.inner.qp.beta[l][k] - r->w.before[l][k];
     return delta;
 }
 
@@ -338,7 +338,7 @@ static hinge_status update_gradient(struct hm_run *r)
     r->report.rows_computed += r->last.made;
     for (size_t k = 0; k < r->w.n; k++)
         for (int l = 0; l < r->qp.layers && r->slots.at[k] != UINT32_MAX; l++) {
-            r->qp.beta[l][r->slots.at[k]] = r->w.inner.beta[l][k];
+            r->qp.beta[l][r->slots.at[k]] = r->w.inner.qp.beta[l][k];
             hm_set_offsets(r, r->slots.at[k]);
         }
     update_by_kept(r, kept);

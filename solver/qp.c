@@ -178,9 +178,8 @@ double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, c
         return 0;
     for (size_t k = 0; k < count; k++) {
         size_t i = point != NULL ? point[k] : k;
-        double b = qp->beta[l][i];
-        if (b > qp->lo[l][i] && b < qp->hi[l][i] && (qp->kink == 0 || b != 0)) {
-            sum += g[k] + qp->off[l][i] + (b > 0 ? qp->kink : -qp->kink);
+        if (hg_qp_is_inside(qp, l, i)) {
+            sum += g[k] + qp->off[l][i] + (qp->beta[l][i] > 0 ? qp->kink : -qp->kink);
             free++;
         }
     }

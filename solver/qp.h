@@ -59,6 +59,18 @@ static inline double hg_qp_beta(const struct hg_qp *qp, size_t i)
     return qp->layers == 1 ? qp->beta[0][i] : qp->beta[0][i] + qp->beta[1][i];
 }
 
+/* Says whether an entry is at none of its bounds, the kink among them, and whether one of a point's entries is. */
+static inline bool hg_qp_is_inside(const struct hg_qp *qp, int l, size_t i)
+{
+    double b = qp->beta[l][i];
+    return b > qp->lo[l][i] && b < qp->hi[l][i] && (qp->kink == 0 || b != 0);
+}
+
+static inline bool hg_qp_is_free(const struct hg_qp *qp, size_t i)
+{
+    return hg_qp_is_inside(qp, 0, i) || (qp->layers == 2 && hg_qp_is_inside(qp, 1, i));
+}
+
 /* Makes a point's coefficient b: of two layers, 0 has what is positive of it, 1 what is negative. */
 static inline void hg_qp_put(struct hg_qp *qp, size_t i, double b)
 {

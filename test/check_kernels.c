@@ -289,15 +289,15 @@ static double median(double *values, size_t n)
 static void draw_block(struct hg_inner *in, size_t q, uint64_t *state)
 {
     static double x[2048][FEATURES];
-    in->q = q;
+    in->qp.n = q;
     for (size_t i = 0; i < q; i++) {
         double y = i % 2 ? 1 : -1, c = 10;
         for (size_t k = 0; k < FEATURES; k++)
             x[i][k] = between(state, -1, 1) + (k == 0 ? 0.3 * y : 0);
-        in->beta[0][i] = in->g[i] = 0;
-        in->off[0][i] = -y;
-        in->lo[0][i] = y > 0 ? 0 : -c;
-        in->hi[0][i] = y > 0 ? c : 0;
+        in->qp.beta[0][i] = in->g[i] = 0;
+        in->qp.off[0][i] = -y;
+        in->qp.lo[0][i] = y > 0 ? 0 : -c;
+        in->qp.hi[0][i] = y > 0 ? c : 0;
         in->diagonal[i] = 1;
         for (size_t j = 0; j <= i; j++) {
             double d2 = 0;
@@ -316,19 +316,19 @@ static void draw_block(struct hg_inner *in, size_t q, uint64_t *state)
 static double block_violation(const struct hg_inner *in)
 {
     double low = INFINITY, high = -INFINITY, sum = 0;
-    for (size_t i = 0; i < in->q; i++) {
-        double f = in->off[0][i], b = in->beta[0][i];
-        for (size_t j = 0; j < in->q; j++) {
+    for (size_t i = 0; i < in->qp.n; i++) {
+        double f = in->qp.off[0][i], b = in->qp.beta[0][i];
+        for (size_t j = 0; j < in->qp.n; j++) {
             size_t at = i * in->ld + j;
-            f += (in->type == HINGE_F32 ? (double)((float *)in->k)[at] : ((double *)in->k)[at]) * in->beta[0][j];
+            f += (in->type == HINGE_F32 ? (double)((float *)in->k)[at] : ((double *)in->k)[at]) * in->qp.beta[0][j];
         }
-        low = b < in->hi[0][i] ? HG_MIN(low, f) : low;
-        high = b > in->lo[0][i] ? HG_MAX(high, f) : high;
+        low = b < in->qp.hi[0][i] ? HG_MIN(low, f) : low;
+        high = b > in->qp.lo[0][i] ? HG_MAX(high, f) : high;
         sum += b;
-        if (!(b >= in->lo[0][i] && b <= in->hi[0][i]))
+        if (!(b >= in->qp.lo[0][i] && b <= in->qp.hi[0][i]))
             return INFINITY;
     }
-    return fabs(sum) > 1e-9 * (double)in->q ? INFINITY : high - low;
+    return fabs(sum) > 1e-9 * (double)in->qp.n ? INFINITY : high - low;
 }
 
 /* Steps in f32 are made down to 2e-5 of the largest |F|, 1 here: eps says whether they are. */
@@ -347,7 +347,7 @@ static bool bench_inner(int level)
         struct hg_inner in;
         struct hg_inner_result result = { 0 };
         uint64_t seed = 7;
-        if (hg_inner_init(&in, sizes[c % 4], 1, false, 0, type, hg_loops(level), NULL) != HINGE_OK)
+        if (hg_inner_init(&in, sizes[c % 4], &(struct hg_qp){ .layers = 1 }, type, hg_loops(level), NULL) != HINGE_OK)
             return false;
         draw_block(&in, sizes[c % 4], &seed);
         for (int run_no = 0; run_no < RUNS; run_no++) {
@@ -355,8 +355,8 @@ static bool bench_inner(int level)
             double seconds = 0;
             uint64_t steps = 0;
             for (int k = 0; k < repeats; k++) {
-                memset(in.g, 0, in.q * sizeof *in.g);
-                memset(in.beta[0], 0, in.q * sizeof *in.beta[0]);
+                memset(in.g, 0, in.qp.n * sizeof *in.g);
+                memset(in.qp.beta[0], 0, in.qp.n * sizeof *in.qp.beta[0]);
                 double start = hg_now();
                 result = hg_inner_solve(&in, eps, 0, false, UINT64_MAX);
                 seconds += hg_now() - start;

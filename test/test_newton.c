@@ -425,13 +425,13 @@ TEST(no_step_without_a_system)
     struct hg_halt halt = { .stop = &stop };
     struct hg_inner in;
     double decrease = 0;
-    assert_int_equal(hg_inner_init(&in, N, 1, false, 0, HINGE_F64, hg_loops(1), NULL), HINGE_OK);
-    in.q = N;
+    assert_int_equal(hg_inner_init(&in, N, &(struct hg_qp){ .layers = 1 }, HINGE_F64, hg_loops(1), NULL), HINGE_OK);
+    in.qp.n = N;
     for (size_t k = 0; k < N; k++) {
         ((double *)in.k)[k * in.ld + k] = 1;
-        in.off[0][k] = k % 2 == 0 ? -1 : 1;
-        in.lo[0][k] = -1;
-        in.hi[0][k] = 1;
+        in.qp.off[0][k] = k % 2 == 0 ? -1 : 1;
+        in.qp.lo[0][k] = -1;
+        in.qp.hi[0][k] = 1;
         hg_inner_take_diagonal(&in, k);
     }
     struct hg_face face = { .in = &in, .threads = 1, .halt = &halt, .most_work = 0 };
@@ -439,7 +439,7 @@ TEST(no_step_without_a_system)
     face.first[0] = 1;
     assert_true(hg_face_solve(&face, 1e-6, &decrease) == 2 && decrease == 0 && face.systems == 0);
     for (size_t k = 0; k < N; k++)
-        assert_true(in.beta[0][k] == 0 && in.g[k] == 0);
+        assert_true(in.qp.beta[0][k] == 0 && in.g[k] == 0);
     hg_face_free(&face);
     hg_inner_free(&in);
 }

@@ -117,8 +117,7 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
         r->active.point[i] = r->rows->order != NULL ? r->rows->order[i] : (uint32_t)i;
     for (size_t i = 0; i < r->n; i++)
         r->active.position[r->active.point[i]] = (uint32_t)i;
-    hinge_status status = hg_inner_init(&r->w.inner, r->w.q + r->qp->no_sum, r->qp->layers, r->qp->no_sum, r->qp->kink,
-                                        r->rows->type, r->loops, err);
+    hinge_status status = hg_inner_init(&r->w.inner, r->w.q, r->qp, r->rows->type, r->loops, err);
     r->store = (struct hg_store){ .rows = r->rows, .loops = r->loops, .halt = &r->halt, .opt = r->opt, .res = r->res,
                                   .n = r->n, .q = r->w.q, .columns = r->active.point };
     if (status == HINGE_OK)
@@ -154,8 +153,8 @@ static uint64_t some_steps(size_t n)
  * of the time, a fifth of the rows (doc/tried.md). newton_bytes = 0 leaves them out. */
 static bool has_faces(struct hg_w *w, const struct hg_aim *aim)
 {
-    size_t bytes = hg_face_bytes(w->q, w->inner.layers);
-    if (w->inner.no_sum || w->inner.type != HINGE_F64 || aim->face_bytes < bytes)
+    size_t bytes = hg_face_bytes(w->q, w->inner.qp.layers);
+    if (w->inner.qp.no_sum || w->inner.type != HINGE_F64 || aim->face_bytes < bytes)
         return false;
     if (w->face.low != NULL)
         return true;
@@ -218,7 +217,7 @@ void hg_solve_block(struct hg_run *r)
     for (size_t k = 0; k < w->n; k++) {
         in->g[k] = w->g_before[k] = a->g[a->position[w->point[k]]];
         for (int l = 0; l < r->qp->layers; l++)
-            in->beta[l][k] = w->before[l][k] = r->qp->beta[l][w->point[k]];
+            in->qp.beta[l][k] = w->before[l][k] = r->qp->beta[l][w->point[k]];
     }
     struct hg_inner_result done = solve_inside(r, whole);
     r->report->iterations += done.steps;
@@ -230,9 +229,9 @@ void hg_solve_block(struct hg_run *r)
         bool touched = false;
         uint32_t at = a->position[w->point[k]];
         for (int l = 0; l < r->qp->layers; l++) {
-            delta += in->beta[l][k] - w->before[l][k];
-            touched = touched || in->beta[l][k] != w->before[l][k];
-            r->qp->beta[l][w->point[k]] = in->beta[l][k];
+            delta += in->qp.beta[l][k] - w->before[l][k];
+            touched = touched || in->qp.beta[l][k] != w->before[l][k];
+            r->qp->beta[l][w->point[k]] = in->qp.beta[l][k];
         }
         w->fresh_moved += touched && w->age[k] == r->report->rounds;
         if (touched)
@@ -251,9 +250,9 @@ double hg_change_of_objective(const struct hg_run *r)
     for (size_t k = 0; k < w->n; k++) {
         double g = (w->g_before[k] + r->active.g[r->active.position[w->point[k]]]) / 2;
         for (int l = 0; l < r->qp->layers; l++) {
-            double now = w->inner.beta[l][k], before = w->before[l][k];
+            double now = w->inner.qp.beta[l][k], before = w->before[l][k];
             if (now != before)
-                change += (now - before) * (g + w->inner.off[l][k]) + r->qp->kink * (fabs(now) - fabs(before));
+                change += (now - before) * (g + w->inner.qp.off[l][k]) + r->qp->kink * (fabs(now) - fabs(before));
         }
     }
     return change;
@@ -406,7 +405,7 @@ void hg_renew_block(struct hg_run *r)
 {
     for (size_t k = 0; k < r->w.n; k++)
         hg_inner_put(&r->w.inner, k, r->qp, r->w.point[k]);
-    r->w.inner.kink = r->qp->kink;
+    r->w.inner.qp.kink = r->qp->kink;
 }
 
 /* Makes g = K beta of the new start: g of the first problem's solution, and the rows of the points whose coefficients

@@ -59,7 +59,7 @@ size_t hg_face_bytes(size_t q, int layers)
 
 hinge_status hg_face_init(struct hg_face *t, size_t cap)
 {
-    size_t entries = (size_t)t->in->layers * cap;
+    size_t entries = (size_t)t->in->qp.layers * cap;
     t->cap = cap;
     t->max_held = cap / 4 + 16;
     t->l = (struct hg_triangle){ .ld = padded(cap) };
@@ -158,55 +158,46 @@ static void multiply(enum CBLAS_TRANSPOSE how, size_t rows, size_t cols, double 
 
 /* ---- entries of the block ---------------------------------------------------------------------------------------- */
 
+static size_t n_entries(const struct hg_face *t)
+{
+    return (size_t)t->in->qp.layers * t->in->qp.n;
+}
+
 /* Row `slot` of K_AA. */
 static const double *block_row(const struct hg_face *t, size_t slot)
 {
     return (const double *)t->in->k + slot * t->in->ld;
 }
 
+static void add_row(const struct hg_face *t, double factor, size_t slot, double *g)
+{
+    t->in->loops->add.f64(1, &factor, (const double *const[]){ block_row(t, slot) }, t->in->qp.n, g);
+}
+
 /* The violation of the block, and each layer's bias. */
 static double look_at_block(struct hg_face *t)
 {
-    struct hg_inner *in = t->in;
-    double violation = 0;
-    for (int l = 0; l < in->layers; l++) {
-        double low = INFINITY, high = -INFINITY, sum = 0;
-        size_t count = 0;
-        for (size_t k = 0; k < t->in->q; k++) {
-            double b = in->beta[l][k], up = in->g[k] + hg_up(b, in->hi[l][k], in->off[l][k], in->kink),
-                   down = in->g[k] + hg_down(b, in->lo[l][k], in->off[l][k], in->kink);
-            low = HG_MIN(low, up);
-            high = HG_MAX(high, down);
-            if (up == down) {
-                sum += up;
-                count++;
-            }
-        }
-        violation = HG_MAX(violation, high - low);
-        if (count > 0)
-            t->bias[l] = -sum / (double)count;
-        else
-            t->bias[l] = isinf(low) ? -high : isinf(high) ? -low : -(low + high) / 2;
-    }
-    return violation;
+    for (int l = 0; l < t->in->qp.layers; l++)
+        t->bias[l] = hg_qp_bias(&t->in->qp, NULL, t->in->qp.n, t->in->g, l);
+    return hg_qp_violation(&t->in->qp, t->in->g);
 }
 
 /* Sets entries free: those inside, and those that violate by more than `tolerance`; returns how many. */
 static size_t set_free(struct hg_face *t, double tolerance)
 {
-    struct hg_inner *in = t->in;
+    const struct hg_qp *qp = &t->in->qp;
     size_t count = 0;
-    for (int l = 0; l < in->layers; l++)
-        for (size_t k = 0; k < t->in->q; k++) {
-            size_t e = (size_t)l * t->in->q + k;
-            double b = in->beta[l][k], lo = in->lo[l][k], hi = in->hi[l][k];
-            double up = hg_up(b, hi, in->off[l][k], in->kink), down = hg_down(b, lo, in->off[l][k], in->kink);
-            bool rises = up == down || in->g[k] + up + t->bias[l] < -tolerance;
-            t->is_free[e] = rises || in->g[k] + down + t->bias[l] > tolerance;
+    for (int l = 0; l < qp->layers; l++)
+        for (size_t k = 0; k < qp->n; k++) {
+            size_t e = (size_t)l * qp->n + k;
+            double b = qp->beta[l][k], lo = qp->lo[l][k], hi = qp->hi[l][k], g = t->in->g[k] + t->bias[l];
+            double up = hg_up(b, hi, qp->off[l][k], qp->kink), down = hg_down(b, lo, qp->off[l][k], qp->kink);
+            bool rises = up == down || g + up < -tolerance;
+            t->is_free[e] = rises || g + down > tolerance;
             t->off[e] = rises ? up : down;
             bool positive = b > 0 || (b == 0 && rises); /* the side of the kink */
-            t->low[e] = in->kink > 0 && positive ? 0 : lo;
-            t->high[e] = in->kink > 0 && !positive ? 0 : hi;
+            t->low[e] = qp->kink > 0 && positive ? 0 : lo;
+            t->high[e] = qp->kink > 0 && !positive ? 0 : hi;
             t->move[e] = 0;
             count += t->is_free[e];
         }
@@ -227,7 +218,7 @@ static bool make_held(struct hg_face *t, size_t from, size_t to)
             v[t->row_of[t->held[c]]] = 1;
         else
             for (size_t r = 0; r < n; r++)
-                v[r] = t->entry[r] / t->in->q == (size_t)(-1 - t->held[c]);
+                v[r] = t->entry[r] / t->in->qp.n == (size_t)(-1 - t->held[c]);
     }
     forward(t, &t->l, n, t->v + from * ld, ld, to - from);
 #pragma omp parallel num_threads(t->threads)
@@ -245,7 +236,7 @@ static bool make_held(struct hg_face *t, size_t from, size_t to)
 /* L's rows from `from` on: those of K_FF for its entries. */
 static bool append(struct hg_face *t, size_t rows)
 {
-    size_t from = t->l.rows, q = t->in->q;
+    size_t from = t->l.rows, q = t->in->qp.n;
 #pragma omp parallel for num_threads(t->threads) schedule(static)
     for (size_t r = from; r < rows; r++) {
         const double *k = block_row(t, t->entry[r] % q);
@@ -268,7 +259,7 @@ static size_t list_entry(struct hg_face *t, size_t rows, size_t e)
 /* Factors K_FF anew. A matrix that rounding left not positive definite gets more of a ridge. */
 static bool factor_anew(struct hg_face *t)
 {
-    size_t count = 0, entries = (size_t)t->in->layers * t->in->q;
+    size_t count = 0, entries = n_entries(t);
     memset(t->row_of, 0xff, entries * sizeof *t->row_of);
     for (size_t e = 0; e < entries; e++)
         if (t->is_free[e] && count < t->cap)
@@ -288,9 +279,9 @@ static bool factor_anew(struct hg_face *t)
 /* L and V for F: by what changed, or anew. */
 static bool prepare(struct hg_face *t)
 {
-    size_t rows = t->l.rows, held = 0, entries = (size_t)t->in->layers * t->in->q, count[2] = { 0, 0 }, fresh = 0;
+    size_t rows = t->l.rows, held = 0, entries = n_entries(t), count[2] = { 0, 0 }, fresh = 0;
     for (size_t e = 0; e < entries; e++) {
-        count[e / t->in->q] += t->is_free[e];
+        count[e / t->in->qp.n] += t->is_free[e];
         fresh += t->is_free[e] && t->row_of[e] < 0;
     }
     for (size_t r = 0; r < rows; r++)
@@ -306,7 +297,7 @@ static bool prepare(struct hg_face *t)
             return false;
     }
     size_t n = 0;
-    for (int l = 0; l < t->in->layers; l++)
+    for (int l = 0; l < t->in->qp.layers; l++)
         /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): at most two layers */
         if (count[l] > 0)
             t->held[n++] = -1 - l;
@@ -324,13 +315,13 @@ static void solve(struct hg_face *t)
     size_t n = t->l.rows, m = t->s.rows, ld = t->l.ld;
     for (size_t r = 0; r < n; r++) {
         size_t e = t->entry[r];
-        t->d[r] = t->is_free[e] ? -(t->g_trial[e % t->in->q] + t->off[e] + t->bias[e / t->in->q]) : 0;
+        t->d[r] = t->is_free[e] ? -(t->g_trial[e % t->in->qp.n] + t->off[e] + t->bias[e / t->in->qp.n]) : 0;
     }
     back(&t->l, CblasNoTrans, t->d);
     for (size_t c = 0; c < m; c++) {
         t->w[c] = 0;
-        for (size_t k = 0; t->held[c] < 0 && k < t->in->q; k++) /* what the others moved is to be made up for */
-            t->w[c] += t->move[(size_t)(-1 - t->held[c]) * t->in->q + k];
+        for (size_t k = 0; t->held[c] < 0 && k < t->in->qp.n; k++) /* what the others moved is to be made up for */
+            t->w[c] += t->move[(size_t)(-1 - t->held[c]) * t->in->qp.n + k];
     }
     multiply(CblasNoTrans, m, n, 1, t->v, ld, t->d, t->w);
     back(&t->s, CblasNoTrans, t->w);
@@ -347,8 +338,8 @@ static size_t fix_leavers(struct hg_face *t)
 {
     size_t n = t->s.rows;
     for (size_t r = 0; r < t->l.rows; r++) {
-        size_t e = t->entry[r], slot = e % t->in->q;
-        double b = t->in->beta[e / t->in->q][slot], end = b + t->d[r];
+        size_t e = t->entry[r], slot = e % t->in->qp.n;
+        double b = t->in->qp.beta[e / t->in->qp.n][slot], end = b + t->d[r];
         if (!t->is_free[e] || (end >= t->low[e] && end <= t->high[e]))
             continue;
         if (n < t->max_held + 2)
@@ -357,7 +348,7 @@ static size_t fix_leavers(struct hg_face *t)
         t->is_free[e] = 0;
         t->move[e] = (end > t->high[e] ? t->high[e] : t->low[e]) - b;
         if (t->move[e] != 0)
-            t->in->loops->add.f64(1, &t->move[e], (const double *const[]){ block_row(t, slot) }, t->in->q, t->g_trial);
+            add_row(t, t->move[e], slot, t->g_trial);
     }
     return n - t->s.rows;
 }
@@ -365,9 +356,9 @@ static size_t fix_leavers(struct hg_face *t)
 /* Makes k_sum = K_AA sum. */
 static void multiply_moves(struct hg_face *t)
 {
-    size_t q = t->in->q;
+    size_t q = t->in->qp.n;
     for (size_t k = 0; k < q; k++)
-        t->sum[k] = t->in->layers == 1 ? t->move[k] : t->move[k] + t->move[q + k];
+        t->sum[k] = t->in->qp.layers == 1 ? t->move[k] : t->move[k] + t->move[q + k];
 #pragma omp parallel num_threads(t->threads)
     {
         hg_blas_alone();
@@ -383,15 +374,15 @@ static void multiply_moves(struct hg_face *t)
 static bool take(struct hg_face *t, double *decrease)
 {
     double change = 0;
-    size_t q = t->in->q;
+    size_t q = t->in->qp.n;
     multiply_moves(t);
-    for (size_t e = 0; e < (size_t)t->in->layers * q; e++)
+    for (size_t e = 0; e < (size_t)t->in->qp.layers * q; e++)
         if (t->move[e] != 0)
             change += t->move[e] * (t->in->g[e % q] + t->off[e] + t->bias[e / q] + 0.5 * t->k_sum[e % q]);
     if (!(change < 0))
         return false;
-    for (size_t e = 0; e < (size_t)t->in->layers * q; e++) {
-        double *b = &t->in->beta[e / q][e % q];
+    for (size_t e = 0; e < (size_t)t->in->qp.layers * q; e++) {
+        double *b = &t->in->qp.beta[e / q][e % q];
         if (t->move[e] == t->high[e] - *b)
             *b = t->high[e];
         else if (t->move[e] == t->low[e] - *b)
@@ -411,14 +402,14 @@ static bool take_part(struct hg_face *t, double *decrease)
     double part = 1;
     for (size_t r = 0; r < t->l.rows; r++) {
         size_t e = t->entry[r];
-        double b = t->in->beta[e / t->in->q][e % t->in->q], d = t->first[r];
+        double b = t->in->qp.beta[e / t->in->qp.n][e % t->in->qp.n], d = t->first[r];
         if (d != 0)
             part = HG_MIN(part, ((d > 0 ? t->high[e] : t->low[e]) - b) / d);
     }
-    memset(t->move, 0, (size_t)t->in->layers * t->in->q * sizeof *t->move);
+    memset(t->move, 0, n_entries(t) * sizeof *t->move);
     for (size_t r = 0; r < t->l.rows; r++) {
         size_t e = t->entry[r];
-        double b = t->in->beta[e / t->in->q][e % t->in->q], d = t->first[r];
+        double b = t->in->qp.beta[e / t->in->qp.n][e % t->in->qp.n], d = t->first[r];
         double room = (d > 0 ? t->high[e] : t->low[e]) - b;
         t->move[e] = d == 0 ? 0 : fabs(part * d) >= fabs(room) ? room : part * d;
     }
@@ -428,17 +419,17 @@ static bool take_part(struct hg_face *t, double *decrease)
 /* Takes what rounding left of the sums of moves off the free entries; false: more than that is left. */
 static bool balance(struct hg_face *t)
 {
-    for (int l = 0; l < t->in->layers; l++) {
+    for (int l = 0; l < t->in->qp.layers; l++) {
         double sum = 0, size = 0;
         size_t count = 0;
-        for (size_t e = (size_t)l * t->in->q; e < (size_t)(l + 1) * t->in->q; e++) {
+        for (size_t e = (size_t)l * t->in->qp.n; e < (size_t)(l + 1) * t->in->qp.n; e++) {
             sum += t->move[e];
             size += fabs(t->move[e]);
             count += t->is_free[e];
         }
         if (fabs(sum) > 1e-8 * size)
             return false;
-        for (size_t e = (size_t)l * t->in->q; e < (size_t)(l + 1) * t->in->q; e++)
+        for (size_t e = (size_t)l * t->in->qp.n; e < (size_t)(l + 1) * t->in->qp.n; e++)
             if (t->is_free[e])
                 t->move[e] -= sum / (double)count;
     }
@@ -450,7 +441,7 @@ static bool solve_face(struct hg_face *t, double tolerance, double *decrease)
 {
     if (set_free(t, tolerance) == 0 || !prepare(t))
         return false;
-    memcpy(t->g_trial, t->in->g, t->in->q * sizeof *t->g_trial);
+    memcpy(t->g_trial, t->in->g, t->in->qp.n * sizeof *t->g_trial);
     bool whole = false, has_first = false; /* t->first is a step of these rows of L */
     for (int k = 0; k < MAX_FIXES && !hg_face_is_over(t); k++) {
         solve(t);
@@ -488,7 +479,7 @@ static bool solve_face(struct hg_face *t, double tolerance, double *decrease)
 /* Makes two-variable steps, about one an entry. */
 static bool go_on_by_smo(struct hg_face *t, double target, double *decrease)
 {
-    uint64_t made = t->systems + t->steps, q = t->in->q;
+    uint64_t made = t->systems + t->steps, q = t->in->qp.n;
     uint64_t most = t->max_steps == 0 ? q : HG_MIN(q, t->max_steps - HG_MIN(t->max_steps, made));
     struct hg_inner_result done = hg_inner_solve(t->in, target, 0, true, most);
     t->steps += done.steps;
@@ -531,12 +522,12 @@ static double sum_of(const double *b, size_t n)
 /* Gives what rounding has made of a layer's sum to the entry with most room. */
 static void mend_sum(struct hg_face *t, int l, double sum)
 {
-    struct hg_inner *in = t->in;
-    double missing = sum - sum_of(in->beta[l], in->q), most = 0;
+    struct hg_qp *qp = &t->in->qp;
+    double missing = sum - sum_of(qp->beta[l], qp->n), most = 0;
     size_t to = 0;
-    for (size_t k = 0; k < in->q; k++) {
-        double b = in->beta[l][k], room = HG_MIN(in->hi[l][k] - b, b - in->lo[l][k]);
-        room = in->kink > 0 ? HG_MIN(room, fabs(b)) : room;
+    for (size_t k = 0; k < qp->n; k++) {
+        double b = qp->beta[l][k], room = HG_MIN(qp->hi[l][k] - b, b - qp->lo[l][k]);
+        room = qp->kink > 0 ? HG_MIN(room, fabs(b)) : room;
         if (room > most) {
             most = room;
             to = k;
@@ -544,8 +535,8 @@ static void mend_sum(struct hg_face *t, int l, double sum)
     }
     if (!(fabs(missing) < most) || missing == 0)
         return;
-    in->beta[l][to] += missing;
-    in->loops->add.f64(1, &missing, (const double *const[]){ block_row(t, to) }, in->q, in->g);
+    qp->beta[l][to] += missing;
+    add_row(t, missing, to, t->in->g);
 }
 
 /* Forgets what was factored. The least ridge is what rounding leaves of the largest diagonal entry: below it K_FF could
@@ -553,20 +544,21 @@ static void mend_sum(struct hg_face *t, int l, double sum)
 static void begin(struct hg_face *t)
 {
     const struct hg_inner *in = t->in;
-    memset(t->row_of, 0xff, (size_t)in->layers * in->q * sizeof *t->row_of);
+    memset(t->row_of, 0xff, n_entries(t) * sizeof *t->row_of);
     t->l.rows = t->s.rows = 0;
     t->largest = 0;
-    for (size_t k = 0; k < in->q; k++)
+    for (size_t k = 0; k < in->qp.n; k++)
         t->largest = HG_MAX(t->largest, in->diagonal[k]);
-    t->least = DBL_EPSILON * (double)(in->q + 16) * t->largest;
+    t->least = DBL_EPSILON * (double)(in->qp.n + 16) * t->largest;
     t->ridge = HG_MAX(t->ridge, t->least);
 }
 
 double hg_face_solve(struct hg_face *t, double target, double *decrease)
 {
-    struct hg_inner *in = t->in;
-    bool both = in->layers == 2;
-    double first = sum_of(in->beta[0], in->q), second = both ? sum_of(in->beta[1], in->q) : 0;
+    const struct hg_qp *qp = &t->in->qp;
+    double sum[2] = { 0 };
+    for (int l = 0; l < qp->layers; l++)
+        sum[l] = sum_of(qp->beta[l], qp->n);
     begin(t);
     double violation = look_at_block(t);
     for (int k = 0; k < MAX_FACES && violation > target && t->largest > 0 && !hg_face_is_over(t); k++) {
@@ -583,8 +575,7 @@ double hg_face_solve(struct hg_face *t, double target, double *decrease)
         if (t->progress != NULL)
             t->progress(t->progress_arg, violation);
     }
-    mend_sum(t, 0, first);
-    if (both)
-        mend_sum(t, 1, second);
+    for (int l = 0; l < qp->layers; l++)
+        mend_sum(t, l, sum[l]);
     return violation;
 }

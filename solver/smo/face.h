@@ -17,7 +17,7 @@ struct hg_triangle {
 };
 
 struct hg_face {
-    struct hg_inner *in;     /* K_AA in f64; beta and g on A, in->q points */
+    struct hg_inner *in;     /* K_AA in f64; beta and g on A, in->qp.n points */
     int threads;
     const struct hg_halt *halt; /* its stop is not NULL; or NULL: nobody stops it */
     uint64_t max_steps;      /* systems and steps together; 0: no limit */

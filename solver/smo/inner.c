@@ -21,32 +21,29 @@ const struct hg_loops *hg_loops(int level)
 #endif
 }
 
-hinge_status hg_inner_init(struct hg_inner *in, size_t cap, int layers, bool no_sum, double kink, hinge_dtype type,
+hinge_status hg_inner_init(struct hg_inner *in, size_t cap, const struct hg_qp *whole, hinge_dtype type,
                            const struct hg_loops *loops, hinge_error *err)
 {
     memset(in, 0, sizeof *in);
-    in->cap = cap;
+    cap += whole->no_sum;
     in->ld = (cap + 15) / 16 * 16 + 16; /* not a power of two, for the caches' sake */
-    in->layers = layers;
-    in->no_sum = no_sum;
-    in->kink = kink;
     in->type = type;
     in->loops = loops;
-    size_t both = layers == 2 ? cap : 0;
-    if (!HG_ROOM(HG_VALUES(in->k, cap * in->ld, hg_size_of(type)), HG_ZEROS(in->g, cap), HG_ZEROS(in->diagonal, cap),
-                 HG_ZEROS(in->diagonal32, cap), HG_ZEROS(in->g32, cap), HG_ZEROS(in->start, cap),
-                 HG_ZEROS(in->coef, cap), HG_ZEROS(in->row, cap), HG_ZEROS(in->beta[0], cap), HG_ZEROS(in->lo[0], cap),
-                 HG_ZEROS(in->hi[0], cap), HG_ZEROS(in->off[0], cap), HG_ZEROS(in->up[0], cap),
-                 HG_ZEROS(in->down[0], cap), HG_ZEROS(in->up32[0], cap), HG_ZEROS(in->down32[0], cap),
-                 HG_ZEROS(in->beta[1], both), HG_ZEROS(in->lo[1], both), HG_ZEROS(in->hi[1], both),
-                 HG_ZEROS(in->off[1], both), HG_ZEROS(in->up[1], both), HG_ZEROS(in->down[1], both),
-                 HG_ZEROS(in->up32[1], both), HG_ZEROS(in->down32[1], both)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", cap);
-    return HINGE_OK;
+    HG_TRY(hg_qp_init(&in->qp, cap, whole->layers, err));
+    in->qp.no_sum = whole->no_sum;
+    in->qp.kink = whole->kink;
+    size_t both = whole->layers == 2 ? cap : 0;
+    return HG_MAKE(err, "a working set", HG_VALUES(in->k, cap * in->ld, hg_size_of(type)), HG_ZEROS(in->g, cap),
+                   HG_ZEROS(in->diagonal, cap), HG_ZEROS(in->diagonal32, cap), HG_ZEROS(in->g32, cap),
+                   HG_ZEROS(in->start, cap), HG_ZEROS(in->coef, cap), HG_ZEROS(in->row, cap), HG_ZEROS(in->up[0], cap),
+                   HG_ZEROS(in->down[0], cap), HG_ZEROS(in->up32[0], cap), HG_ZEROS(in->down32[0], cap),
+                   HG_ZEROS(in->up[1], both), HG_ZEROS(in->down[1], both), HG_ZEROS(in->up32[1], both),
+                   HG_ZEROS(in->down32[1], both));
 }
 
 void hg_inner_free(struct hg_inner *in)
 {
+    hg_qp_free(&in->qp);
     hg_free(in->k);
     in->k = NULL;
 }
@@ -54,17 +51,17 @@ void hg_inner_free(struct hg_inner *in)
 /* Returns the kink of an entry: the last slot of a set without a sum has none. */
 static double kink_of(const struct hg_inner *in, size_t k)
 {
-    return in->no_sum && k + 1 == in->q ? 0 : in->kink;
+    return in->qp.no_sum && k + 1 == in->qp.n ? 0 : in->qp.kink;
 }
 
 static void set_offsets(struct hg_inner *in, int l, size_t k)
 {
-    double b = in->beta[l][k], off = in->off[l][k], kink = kink_of(in, k);
-    in->up[l][k] = hg_up(b, in->hi[l][k], off, kink);
-    in->down[l][k] = hg_down(b, in->lo[l][k], off, kink);
+    double b = in->qp.beta[l][k], off = in->qp.off[l][k], kink = kink_of(in, k);
+    in->up[l][k] = hg_up(b, in->qp.hi[l][k], off, kink);
+    in->down[l][k] = hg_down(b, in->qp.lo[l][k], off, kink);
     if (in->narrow) {
-        in->up32[l][k] = (float)((in->up[l][k] - in->off[0][k]) * in->unit.f);
-        in->down32[l][k] = (float)((in->down[l][k] - in->off[0][k]) * in->unit.f);
+        in->up32[l][k] = (float)((in->up[l][k] - in->qp.off[0][k]) * in->unit.f);
+        in->down32[l][k] = (float)((in->down[l][k] - in->qp.off[0][k]) * in->unit.f);
     }
 }
 
@@ -80,11 +77,11 @@ static double value(const struct hg_inner *in, size_t i, size_t j)
 
 void hg_inner_put(struct hg_inner *in, size_t slot, const struct hg_qp *qp, size_t i)
 {
-    for (int l = 0; l < in->layers; l++) {
-        in->beta[l][slot] = qp->beta[l][i];
-        in->lo[l][slot] = qp->lo[l][i];
-        in->hi[l][slot] = qp->hi[l][i];
-        in->off[l][slot] = qp->off[l][i];
+    for (int l = 0; l < in->qp.layers; l++) {
+        in->qp.beta[l][slot] = qp->beta[l][i];
+        in->qp.lo[l][slot] = qp->lo[l][i];
+        in->qp.hi[l][slot] = qp->hi[l][i];
+        in->qp.off[l][slot] = qp->off[l][i];
     }
 }
 
@@ -105,18 +102,18 @@ static double unit_of(double value)
 static void set_unit(struct hg_inner *in)
 {
     double largest = 0;
-    for (size_t k = 0; k < in->q; k++)
+    for (size_t k = 0; k < in->qp.n; k++)
         largest = HG_MAX(largest, fabs(in->diagonal[k]));
     double unit = unit_of(largest), of_k = in->type == HINGE_F64 ? unit : 1;
     in->unit = (struct hg_unit){ 1, of_k, HG_TAU * HG_MIN(1, 1 / unit) * of_k };
-    for (size_t k = 0; k < in->q; k++)
+    for (size_t k = 0; k < in->qp.n; k++)
         in->diagonal32[k] = (float)(in->diagonal[k] * in->unit.k);
 }
 
 static struct hg_extremes scan(const struct hg_inner *in, int l)
 {
-    return in->narrow ? in->loops->scan_narrow(in->q, in->g32, in->up32[l], in->down32[l])
-                      : in->loops->scan(in->q, in->g, in->up[l], in->down[l]);
+    return in->narrow ? in->loops->scan_narrow(in->qp.n, in->g32, in->up32[l], in->down32[l])
+                      : in->loops->scan(in->qp.n, in->g, in->up[l], in->down[l]);
 }
 
 /* The second entry of the pair whose first, i, is the lowest of F up. */
@@ -124,13 +121,13 @@ static size_t second(const struct hg_inner *in, int l, const struct hg_extremes 
 {
     size_t i = e->i_low;
     if (in->narrow)
-        return in->loops->second_narrow(in->q, in->g32, in->down32[l], e->low, row(in, i), in->diagonal[i],
+        return in->loops->second_narrow(in->qp.n, in->g32, in->down32[l], e->low, row(in, i), in->diagonal[i],
                                         in->diagonal32, in->unit.tau);
     const struct hg_unit unit = { unit_of(e->high - e->low), in->unit.k, in->unit.tau };
     const double *g = in->g, *down = in->down[l];
     if (in->type == HINGE_F32)
-        return in->loops->second_f32(in->q, g, down, e->low, row(in, i), in->diagonal[i], in->diagonal32, &unit);
-    return in->loops->second_f64(in->q, g, down, e->low, row(in, i), in->diagonal[i], in->diagonal32, &unit);
+        return in->loops->second_f32(in->qp.n, g, down, e->low, row(in, i), in->diagonal[i], in->diagonal32, &unit);
+    return in->loops->second_f64(in->qp.n, g, down, e->low, row(in, i), in->diagonal[i], in->diagonal32, &unit);
 }
 
 /* Returns max F down - min F up, which the pair may win by moving. */
@@ -144,14 +141,14 @@ static double slope_of(const struct hg_inner *in, int l, size_t i, size_t j)
 /* Moves the pair, b_i += step, b_j -= step; exactly onto the bound where it is the bound that ends the step. */
 static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double *decrease)
 {
-    double *bi = &in->beta[l][i], *bj = &in->beta[l][j];
+    double *bi = &in->qp.beta[l][i], *bj = &in->qp.beta[l][j];
     double slope = slope_of(in, l, i, j);
     double least = in->unit.tau / in->unit.k;
     double curvature = HG_MAX(in->diagonal[i] + in->diagonal[j] - 2 * value(in, i, j), least);
     double kink_i = kink_of(in, i), kink_j = kink_of(in, j);
-    double room_i = hg_room_up(*bi, in->hi[l][i], kink_i), room_j = hg_room_down(*bj, in->lo[l][j], kink_j);
+    double room_i = hg_room_up(*bi, in->qp.hi[l][i], kink_i), room_j = hg_room_down(*bj, in->qp.lo[l][j], kink_j);
     double step = HG_MIN(slope / curvature, HG_MIN(room_i, room_j));
-    double end_i = kink_i > 0 && *bi < 0 ? 0 : in->hi[l][i], end_j = kink_j > 0 && *bj > 0 ? 0 : in->lo[l][j];
+    double end_i = kink_i > 0 && *bi < 0 ? 0 : in->qp.hi[l][i], end_j = kink_j > 0 && *bj > 0 ? 0 : in->qp.lo[l][j];
     *bi = step >= room_i ? end_i : *bi + step;
     *bj = step >= room_j ? end_j : *bj - step;
     *decrease += step * (slope - 0.5 * step * curvature);
@@ -165,19 +162,19 @@ static struct hg_extremes move_on(struct hg_inner *in, int l, size_t i, size_t j
 {
     double scaled = step * in->unit.f;
     if (in->narrow)
-        return in->loops->step_narrow(in->q, in->g32, scaled, row(in, i), -scaled, row(in, j), in->up32[l],
+        return in->loops->step_narrow(in->qp.n, in->g32, scaled, row(in, i), -scaled, row(in, j), in->up32[l],
                                       in->down32[l]);
     if (in->type == HINGE_F32)
-        return in->loops->step_f32(in->q, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
-    return in->loops->step_f64(in->q, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
+        return in->loops->step_f32(in->qp.n, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
+    return in->loops->step_f64(in->qp.n, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
 }
 
 /* Sets all offsets and finds the extremes of each layer; returns the violation. */
 static double look(struct hg_inner *in, struct hg_extremes *e)
 {
     double violation = -INFINITY;
-    for (int l = 0; l < in->layers; l++) {
-        for (size_t k = 0; k < in->q; k++)
+    for (int l = 0; l < in->qp.layers; l++) {
+        for (size_t k = 0; k < in->qp.n; k++)
             set_offsets(in, l, k);
         e[l] = scan(in, l);
         violation = HG_MAX(violation, e[l].high - e[l].low);
@@ -191,24 +188,19 @@ static void run(struct hg_inner *in, struct hg_extremes *e, double target, uint6
 {
     for (;; result->steps++) {
         /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): look() filled e of each layer */
-        int l = in->layers == 2 && e[1].high - e[1].low > e[0].high - e[0].low;
+        int l = in->qp.layers == 2 && e[1].high - e[1].low > e[0].high - e[0].low;
         /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
         result->violation = (e[l].high - e[l].low) / in->unit.f;
         if (!(result->violation > target) || result->steps >= max_steps)
             return;
         size_t i = e[l].i_low, j = second(in, l, &e[l]);
-        if (j >= in->q)
+        if (j >= in->qp.n)
             return; /* gains that underflow: nothing left to win */
         double step = move_pair(in, l, i, j, &result->decrease);
         e[l] = move_on(in, l, i, j, step);
-        if (in->layers == 2)
+        if (in->qp.layers == 2)
             e[1 - l] = scan(in, 1 - l);
     }
-}
-
-static double beta_of(const struct hg_inner *in, size_t k)
-{
-    return in->layers == 1 ? in->beta[0][k] : in->beta[0][k] + in->beta[1][k];
 }
 
 /* Turns to f32 where its rounding is well below target: F is good to some 1e-6 of its largest value. */
@@ -217,20 +209,20 @@ static bool narrow_down(struct hg_inner *in, double target, const struct hg_extr
     double low = INFINITY, high = -INFINITY, largest = 0;
     if (in->type != HINGE_F32)
         return false;
-    for (int l = 0; l < in->layers; l++) {
+    for (int l = 0; l < in->qp.layers; l++) {
         low = HG_MIN(low, e[l].low);
         high = HG_MAX(high, e[l].high);
     }
     in->middle = (low + high) / 2;
-    for (size_t k = 0; k < in->q; k++) {
-        double g = in->g[k] + in->off[0][k] - in->middle;
+    for (size_t k = 0; k < in->qp.n; k++) {
+        double g = in->g[k] + in->qp.off[0][k] - in->middle;
         largest = HG_MAX(largest, fabs(g));
-        in->start[k] = beta_of(in, k);
+        in->start[k] = hg_qp_beta(&in->qp, k);
     }
-    in->unit.f = unit_of(largest + in->kink);
-    for (size_t k = 0; k < in->q; k++)
-        in->g32[k] = (float)((in->g[k] + in->off[0][k] - in->middle) * in->unit.f);
-    in->narrow = target >= 2e-5 * (largest + in->kink); /* false for NaN */
+    in->unit.f = unit_of(largest + in->qp.kink);
+    for (size_t k = 0; k < in->qp.n; k++)
+        in->g32[k] = (float)((in->g[k] + in->qp.off[0][k] - in->middle) * in->unit.f);
+    in->narrow = target >= 2e-5 * (largest + in->qp.kink); /* false for NaN */
     if (!in->narrow)
         in->unit.f = 1;
     return in->narrow;
@@ -241,10 +233,10 @@ static void widen(struct hg_inner *in, bool exact)
 {
     in->narrow = false;
     size_t moved = 0;
-    for (size_t k = 0; k < in->q; k++) {
-        double delta = beta_of(in, k) - in->start[k];
+    for (size_t k = 0; k < in->qp.n; k++) {
+        double delta = hg_qp_beta(&in->qp, k) - in->start[k];
         if (!exact)
-            in->g[k] = (double)in->g32[k] / in->unit.f - in->off[0][k] + in->middle;
+            in->g[k] = (double)in->g32[k] / in->unit.f - in->qp.off[0][k] + in->middle;
         else if (delta != 0) {
             in->row[moved] = (float *)in->k + k * in->ld;
             in->coef[moved++] = delta;
@@ -252,19 +244,19 @@ static void widen(struct hg_inner *in, bool exact)
     }
     in->unit.f = 1;
     if (moved > 0)
-        in->loops->add.f32(moved, in->coef, (const float *const *)in->row, in->q, in->g);
+        in->loops->add.f32(moved, in->coef, (const float *const *)in->row, in->qp.n, in->g);
 }
 
 /* The last slot of no_sum: g = 0 and F = 0 whatever the others do. */
 static void make_last_slot(struct hg_inner *in)
 {
-    size_t last = in->q - 1, size = hg_size_of(in->type);
-    memset((char *)in->k + last * in->ld * size, 0, in->q * size);
+    size_t last = in->qp.n - 1, size = hg_size_of(in->type);
+    memset((char *)in->k + last * in->ld * size, 0, in->qp.n * size);
     for (size_t k = 0; k < last; k++)
         memset((char *)in->k + (k * in->ld + last) * size, 0, size);
-    in->g[last] = in->diagonal[last] = in->beta[0][last] = in->off[0][last] = 0;
-    in->lo[0][last] = -INFINITY;
-    in->hi[0][last] = INFINITY;
+    in->g[last] = in->diagonal[last] = in->qp.beta[0][last] = in->qp.off[0][last] = 0;
+    in->qp.lo[0][last] = -INFINITY;
+    in->qp.hi[0][last] = INFINITY;
 }
 
 /* Solves in f32 and in f64 by turns while f32 brings the violation down by half, and then in f64: what f32 has lost is
@@ -273,7 +265,7 @@ struct hg_inner_result hg_inner_solve(struct hg_inner *in, double eps, double sh
 {
     struct hg_inner_result result = { 0 };
     struct hg_extremes e[2];
-    if (in->no_sum)
+    if (in->qp.no_sum)
         make_last_slot(in);
     set_unit(in);
     double violation = look(in, e), target = HG_MAX(eps, shrink * violation);

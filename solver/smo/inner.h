@@ -11,20 +11,17 @@
 #include "solver/smo/loops.h"
 #include "solver/qp.h"
 
-/* The entries of a working set, by layer; q of them. g is K beta on the points of the set. Without a sum the last slot
- * is an entry of kernel 0 and no bounds: a pair with it is a step of one entry alone. */
+/* The problem of a working set, whose entries are in slots; g is K beta on its points. Without a sum the last slot is
+ * an entry of kernel 0 and no bounds: a pair with it is a step of one entry alone. */
 struct hg_inner {
-    size_t q, cap;        /* used, allocated; the last slot of no_sum counts */
-    bool no_sum;
-    int layers;
-    double kink;
+    struct hg_qp qp;      /* n: slots that are used; the last one without a sum counts */
     hinge_dtype type;
     void *k;              /* [cap * ld] K_WW in the rows' type */
     size_t ld;
     double *g;            /* [cap] */
     double *diagonal;     /* [cap] */
     float *diagonal32;    /* [cap] times unit.k */
-    double *beta[2], *lo[2], *hi[2], *off[2], *up[2], *down[2]; /* [cap] each */
+    double *up[2], *down[2]; /* [cap] each */
     struct hg_unit unit;  /* of K_WW, in f64 alone; tau: in f32 too. f: of the copies below, while `narrow` */
     /* Copies of these in f32, relative to off[0] - middle and times unit.f; they hold while `narrow`. */
     bool narrow;
@@ -36,11 +33,12 @@ struct hg_inner {
     const struct hg_loops *loops;
 };
 
-hinge_status hg_inner_init(struct hg_inner *inner, size_t cap, int layers, bool no_sum, double kink,
-                           hinge_dtype type, const struct hg_loops *loops, hinge_error *err);
+/* Makes room for cap points of a problem; hg_inner_free in any case. */
+hinge_status hg_inner_init(struct hg_inner *inner, size_t cap, const struct hg_qp *whole, hinge_dtype type,
+                           const struct hg_loops *loops, hinge_error *err);
 void hg_inner_free(struct hg_inner *inner);
 
-/* The entries of point i of the problem go into a slot. */
+/* The entries of point i of the whole problem go into a slot. */
 void hg_inner_put(struct hg_inner *inner, size_t slot, const struct hg_qp *qp, size_t i);
 
 /* K_WW's entry of a slot on its diagonal, once it is there. */

@@ -26,11 +26,6 @@ struct hg_newton {
     struct hg_face face;  /* counts all work */
 };
 
-static bool is_inside(const struct hg_qp *qp, double b, int l, size_t i)
-{
-    return b > qp->lo[l][i] && b < qp->hi[l][i] && (qp->kink == 0 || b != 0);
-}
-
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
 
 static void block_free(struct hg_newton *t)
@@ -51,8 +46,8 @@ static size_t block_bytes(const struct hg_newton *t, size_t q)
 static hinge_status load_block(struct hg_newton *t)
 {
     size_t q = t->q;
-    HG_TRY(hg_inner_init(&t->in, q, t->qp->layers, false, t->qp->kink, HINGE_F64, hg_loops(t->opt->cpu_level), NULL));
-    t->in.q = q;
+    HG_TRY(hg_inner_init(&t->in, q, t->qp, HINGE_F64, hg_loops(t->opt->cpu_level), NULL));
+    t->in.qp.n = q;
     HG_TRY(hg_face_init(&t->face, q));
     hg_gather(t->g, sizeof *t->g, t->point, q, t->in.g);
     for (size_t k = 0; k < q; k++) {
@@ -90,7 +85,7 @@ static size_t choose_block(struct hg_newton *t, double near)
         bool in = false;
         for (int l = 0; l < qp->layers; l++) {
             double b = qp->beta[l][i], f = t->g[i] + t->bias[l];
-            in = in || is_inside(qp, b, l, i) || f + hg_up(b, qp->hi[l][i], qp->off[l][i], qp->kink) < near ||
+            in = in || hg_qp_is_inside(qp, l, i) || f + hg_up(b, qp->hi[l][i], qp->off[l][i], qp->kink) < near ||
                  f + hg_down(b, qp->lo[l][i], qp->off[l][i], qp->kink) > -near;
         }
         if (in)
@@ -106,7 +101,7 @@ static hinge_status carry_over(struct hg_newton *t)
     for (int l = 0; l < qp->layers; l++) {
         memcpy(t->beta[l], qp->beta[l], qp->n * sizeof(double));
         for (size_t k = 0; k < t->q; k++)
-            qp->beta[l][t->point[k]] = t->in.beta[l][k];
+            qp->beta[l][t->point[k]] = t->in.qp.beta[l][k];
     }
     size_t count = 0;
     for (size_t i = 0; i < qp->n; i++) {
@@ -180,7 +175,7 @@ static hinge_status run(struct hg_newton *t)
     size_t inside = 0;
     for (int l = 0; l < t->qp->layers; l++)
         for (size_t i = 0; i < t->qp->n; i++)
-            inside += is_inside(t->qp, t->qp->beta[l][i], l, i);
+            inside += hg_qp_is_inside(t->qp, l, i);
     t->res->end = HG_NEWTON_NO_ROOM;
     t->res->bytes = block_bytes(t, inside / (size_t)t->qp->layers);
     if (t->res->bytes > t->opt->bytes)
@@ -240,12 +235,8 @@ static const double GRANTED = 2;
 static double work_of(const struct hg_qp *qp, const struct hg_rows *rows)
 {
     double n = (double)qp->n, inside = 0, n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL);
-    for (size_t i = 0; i < qp->n; i++) {
-        bool in = false;
-        for (int l = 0; l < qp->layers; l++)
-            in = in || is_inside(qp, qp->beta[l][i], l, i);
-        inside += in;
-    }
+    for (size_t i = 0; i < qp->n; i++)
+        inside += hg_qp_is_free(qp, i);
     return HG_OPERATION * FACTORED * inside * inside * inside / 3 + 4 * SYSTEMS * inside * inside +
            (1 + rows->cost) * (inside * inside + n * (n_sv + PASSES * inside));
 }

@@ -103,17 +103,6 @@ static void put_into_slot(void *arg, size_t slot, size_t f)
     hg_inner_put(&w->inner, slot, r->qp, w->point[slot]);
 }
 
-/* Says whether a layer of the slot's point is at none of its bounds. */
-static bool is_free(const struct hg_inner *in, size_t slot)
-{
-    bool any = false;
-    for (int l = 0; l < in->layers; l++) {
-        double b = in->beta[l][slot];
-        any = any || (b > in->lo[l][slot] && b < in->hi[l][slot] && (b != 0 || in->kink == 0));
-    }
-    return any;
-}
-
 void hg_place_fresh(struct hg_w *w, uint64_t round, size_t count, void (*put)(void *arg, size_t slot, size_t f),
                     void *arg)
 {
@@ -123,16 +112,16 @@ void hg_place_fresh(struct hg_w *w, uint64_t round, size_t count, void (*put)(vo
         w->age[w->n] = round;
     }
     for (size_t k = 0; f < count && k < w->n; k++)
-        n_free += is_free(&w->inner, k);
+        n_free += hg_qp_is_free(&w->inner.qp, k);
     bool spares = 2 * n_free > w->n;
     while (f < count) {
         uint64_t oldest = UINT64_MAX;
         for (size_t k = 0; k < w->n; k++)
-            if (w->age[k] < round && !(spares && is_free(&w->inner, k)))
+            if (w->age[k] < round && !(spares && hg_qp_is_free(&w->inner.qp, k)))
                 oldest = HG_MIN(oldest, w->age[k]);
         spares = spares && oldest < UINT64_MAX;
         for (size_t k = 0; k < w->n && f < count; k++)
-            if (w->age[k] == oldest && !(spares && is_free(&w->inner, k))) {
+            if (w->age[k] == oldest && !(spares && hg_qp_is_free(&w->inner.qp, k))) {
                 put(arg, k, f++);
                 w->age[k] = round;
             }
@@ -144,7 +133,7 @@ static void place_fresh(struct hg_run *r)
     struct hg_w *w = &r->w;
     for (int l = 0; l < r->qp->layers; l++)
         for (size_t k = 0; k < w->n; k++) /* Newton's steps may have moved it */
-            w->inner.beta[l][k] = r->qp->beta[l][w->point[k]];
+            w->inner.qp.beta[l][k] = r->qp->beta[l][w->point[k]];
     hg_place_fresh(w, r->report->rounds, w->n_fresh, put_into_slot, r);
 }
 
@@ -256,7 +245,7 @@ hinge_status hg_load_block(struct hg_run *r)
     size_t lacking = part_held(r, row);
     struct hg_w *w = &r->w;
     hg_gather(w->point, sizeof *w->point, w->fresh, lacking, w->asked);
-    w->inner.q = w->n + r->qp->no_sum;
+    w->inner.qp.n = w->n + r->qp->no_sum;
     if (w->n_fresh == 0)
         return HINGE_OK;
     if (w->q == r->n)
