@@ -164,18 +164,6 @@ hinge_status hg_hamming_init(struct hg_hamming *h, const struct hg_points *point
     return status;
 }
 
-void hg_hamming_values(const struct hg_hamming *h, double gamma, double *value, struct hg_codes *codes)
-{
-    for (int c = 0; c < HG_COUNTS; c++)
-        value[c] = c == 0 ? 1 : exp(-gamma * h->step2 * c); /* also where gamma step^2 is infinite */
-    for (int c = 0; c < 16; c++) {
-        codes->low[c] = value[c] > 1e-150 ? value[c] : 0;
-        codes->high[c] = value[16 * c] > 1e-150 ? value[16 * c] : 0;
-        codes->low32[c] = value[c] > 1e-25 ? (float)value[c] : 0;
-        codes->high32[c] = value[16 * c] > 1e-25 ? (float)value[16 * c] : 0;
-    }
-}
-
 size_t hg_hamming_bytes(const struct hg_hamming *h)
 {
     return h->points * (sizeof *h->length + h->longest * sizeof *h->at);
@@ -187,37 +175,6 @@ void hg_hamming_free(struct hg_hamming *h)
     memset(h, 0, sizeof *h);
 }
 
-size_t hg_hamming_panel_bytes(const struct hg_hamming *h)
-{
-    return (h->features + 2) * HG_COUNT_COLS;
-}
-
-void hg_hamming_panel(const struct hg_hamming *h, const uint32_t *ids, size_t count, uint8_t *panel)
-{
-    memset(panel, 0, hg_hamming_panel_bytes(h));
-    for (size_t c = 0; c < count; c++) {
-        const uint32_t *at = h->at + ids[c] * h->longest;
-        panel[c] = h->length[ids[c]];
-        for (size_t k = 0; k < panel[c]; k++)
-            panel[at[k] + c] = 1;
-    }
-}
-
-size_t hg_gathered_lay_out(struct hg_gathered *g, const struct hg_hamming *h, size_t count, char *base)
-{
-    size_t at = 0;
-    g->capacity = h->longest;
-    g->at = hg_take(base, &at, count * g->capacity * sizeof *g->at);
-    g->length = hg_take(base, &at, count);
-    return at;
-}
-
-void hg_gathered_set(struct hg_gathered *g, size_t r, const struct hg_hamming *h, uint32_t i)
-{
-    g->length[r] = h->length[i];
-    memcpy(g->at + r * g->capacity, h->at + i * h->longest, filled_up(g->length[r]) * sizeof *g->at);
-}
-
 /* ---- the maker --------------------------------------------------------------------------------------------------- */
 
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)
@@ -225,9 +182,20 @@ static bool fits(const struct hg_tiler *t, const struct hg_points *points)
     return t->kernel.type == HINGE_RBF && points->hamming != NULL;
 }
 
+/* Makes values of counts, and the same as codes: there what is below 1e-25 is 0, as products too small for f32's normal
+ * numbers are slow. */
 static void tabulate(const struct hg_tiler *t, const struct hg_points *points, struct hg_table *table)
 {
-    hg_hamming_values(points->hamming, t->kernel.gamma, table->value, &table->codes);
+    struct hg_codes *codes = &table->codes;
+    double *value = table->value, scale = -t->kernel.gamma * points->hamming->step2;
+    for (int c = 0; c < HG_COUNTS; c++)
+        value[c] = c == 0 ? 1 : exp(scale * c); /* also where gamma step^2 is infinite */
+    for (int c = 0; c < 16; c++) {
+        codes->low[c] = value[c] > 1e-150 ? value[c] : 0;
+        codes->high[c] = value[16 * c] > 1e-150 ? value[16 * c] : 0;
+        codes->low32[c] = value[c] > 1e-25 ? (float)value[c] : 0;
+        codes->high32[c] = value[16 * c] > 1e-25 ? (float)value[16 * c] : 0;
+    }
 }
 
 static size_t own_room(const struct hg_tiler *t)
@@ -239,28 +207,47 @@ static size_t own_room(const struct hg_tiler *t)
 static size_t lay_left(const struct hg_tiler *t, const struct hg_points *points, size_t count, char *base,
                        struct hg_left *left)
 {
+    struct hg_gathered *g = &left->gathered;
+    size_t at = 0;
     (void)t;
-    return hg_gathered_lay_out(&left->gathered, points->hamming, count, base);
+    g->capacity = points->hamming->longest;
+    g->at = hg_take(base, &at, count * g->capacity * sizeof *g->at);
+    g->length = hg_take(base, &at, count);
+    return at;
 }
 
+/* Returns the bytes of a panel: a line for the columns' lengths, one for each feature, and one of zeros. */
 static size_t right_bytes(const struct hg_tiler *t, const struct hg_points *points, size_t count)
 {
     (void)t, (void)count;
-    return hg_hamming_panel_bytes(points->hamming);
+    return (points->hamming->features + 2) * HG_COUNT_COLS;
 }
 
 static void set_left(const struct hg_tiler *t, const struct hg_left *left, size_t r, void *room)
 {
-    struct hg_gathered gathered = left->gathered;
+    const struct hg_hamming *h = left->origin.points->hamming;
+    const struct hg_gathered *g = &left->gathered;
+    uint32_t i = hg_origin_point(&left->origin, r);
     (void)t, (void)room;
-    hg_gathered_set(&gathered, r, left->origin.points->hamming, hg_origin_point(&left->origin, r));
+    g->length[r] = h->length[i];
+    memcpy(g->at + r * g->capacity, h->at + i * h->longest, filled_up(g->length[r]) * sizeof *g->at);
 }
 
+/* Makes a panel, whose columns that are left over are points of the commoner values. */
 static void set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room)
 {
-    (void)t, (void)room;
+    const struct hg_origin *o = &right->origin;
+    const struct hg_hamming *h = o->points->hamming;
+    uint8_t *panel = memset(x, 0, right_bytes(t, o->points, right->count));
+    (void)room;
     right->x = x;
-    hg_hamming_panel(right->origin.points->hamming, right->origin.ids, right->count, x);
+    for (size_t c = 0; c < right->count; c++) {
+        uint32_t i = hg_origin_point(o, c);
+        const uint32_t *at = h->at + i * h->longest;
+        panel[c] = h->length[i];
+        for (size_t k = 0; k < panel[c]; k++)
+            panel[at[k] + c] = 1;
+    }
 }
 
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)

@@ -62,27 +62,12 @@ struct hg_codes {
     float high32[16], low32[16];
 };
 
-/* An RBF kernel's value [HG_COUNTS] of each number of features that differ, and the same as codes: there, what is below
- * 1e-25 is 0, as products too small for f32's normal numbers are slow. */
-void hg_hamming_values(const struct hg_hamming *hamming, double gamma, double *value, struct hg_codes *codes);
-
-/* Returns the bytes of a panel: a line for the columns' lengths, one for each feature, and one of zeros. */
-size_t hg_hamming_panel_bytes(const struct hg_hamming *hamming);
-/* Sets points ids[0..count) as the columns of a panel, 64-byte aligned; columns that are left over are points of the
- * commoner values. */
-void hg_hamming_panel(const struct hg_hamming *hamming, const uint32_t *ids, size_t count, uint8_t *panel);
-
 /* Lists of some points, one after the other, in the order in which they are read. */
 struct hg_gathered {
     size_t capacity; /* longest */
     uint32_t *at;    /* [points * capacity] */
     uint8_t *length; /* [points] */
 };
-
-/* Returns the bytes of that for `count` points; lays it out at base (NULL: only measures). */
-size_t hg_gathered_lay_out(struct hg_gathered *gathered, const struct hg_hamming *hamming, size_t count, char *base);
-/* Sets entry r to point i. */
-void hg_gathered_set(struct hg_gathered *gathered, size_t r, const struct hg_hamming *hamming, uint32_t i);
 
 /* The loops on counts, which the table of maps has with AVX-512 alone (counts.c). */
 

@@ -9,42 +9,6 @@
 #include <xmmintrin.h>
 #endif
 
-size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dtype type, bool dense, char *base)
-{
-    size_t at = 0, positions = dense ? 0 : count;
-    lists->stretches = HG_MAX((d + HG_STRETCH - 1) / HG_STRETCH, (size_t)1);
-    lists->capacity = d;
-    lists->dense = dense;
-    lists->end = hg_take(base, &at, positions * lists->stretches * sizeof(uint32_t));
-    lists->at = hg_take(base, &at, positions * d * sizeof(uint32_t));
-    lists->value = hg_take(base, &at, count * d * hg_size_of(type));
-    return at;
-}
-
-/* Makes a vector's lists, one a stretch of features, without a branch on its values: each position is written, and the
- * next overwrites it where the value was 0. */
-void hg_lists_set(struct hg_lists *lists, size_t r, const void *vector, size_t d, hinge_dtype type)
-{
-    size_t filled = r * lists->capacity, width = hg_panel_cols(type);
-    const float *v32 = vector;
-    const double *v64 = vector;
-    if (lists->dense)
-        memcpy((char *)lists->value + filled * hg_size_of(type), vector, d * hg_size_of(type));
-    for (size_t s = 0; s < lists->stretches && !lists->dense; s++) {
-        for (size_t k = s * HG_STRETCH; k < HG_MIN(d, (s + 1) * HG_STRETCH); k++) {
-            lists->at[filled] = (uint32_t)(k * width); /* overwritten by the next where the value is 0 */
-            if (type == HINGE_F32) {
-                ((float *)lists->value)[filled] = v32[k];
-                filled += v32[k] != 0;
-            } else {
-                ((double *)lists->value)[filled] = v64[k];
-                filled += v64[k] != 0;
-            }
-        }
-        lists->end[r * lists->stretches + s] = (uint32_t)filled;
-    }
-}
-
 #ifdef __SSE__
 /* Transposes four features of four vectors in registers. */
 static void set_four(float *panel, size_t width, const float *v, size_t ld)
@@ -65,7 +29,8 @@ static void set_four(float *panel, size_t width, const float *v, size_t ld)
 }
 #endif
 
-void hg_panel_set(void *panel, const void *vectors, size_t ld, size_t count, size_t d, hinge_dtype type)
+/* Makes one panel [d * hg_panel_cols] from `count` vectors of `ld` values each; columns that are left over are 0. */
+static void set_panel(void *panel, const void *vectors, size_t ld, size_t count, size_t d, hinge_dtype type)
 {
     enum { AT_ONCE = 16 }; /* features: what is read and what is written stays in L1 */
     size_t width = hg_panel_cols(type);
@@ -91,7 +56,7 @@ void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_
     for (size_t c = 0; c < count; c += width) {
         size_t n = HG_MIN(width, count - c);
         hg_points_pack(points, ids != NULL ? ids + c : NULL, first + c, n, type, rows, ld);
-        hg_panel_set((char *)panels + c * d * hg_size_of(type), rows, ld, n, d, type);
+        set_panel((char *)panels + c * d * hg_size_of(type), rows, ld, n, d, type);
     }
 }
 
@@ -115,8 +80,16 @@ static size_t own_room(const struct hg_tiler *t)
 static size_t lay_left(const struct hg_tiler *t, const struct hg_points *points, size_t count, char *base,
                        struct hg_left *left)
 {
+    struct hg_lists *lists = &left->lists;
+    size_t at = 0, positions = t->dense ? 0 : count;
     (void)points;
-    return hg_lists_lay_out(&left->lists, count, t->d, t->type, t->dense, base);
+    lists->stretches = HG_MAX((t->d + HG_STRETCH - 1) / HG_STRETCH, (size_t)1);
+    lists->capacity = t->d;
+    lists->dense = t->dense;
+    lists->end = hg_take(base, &at, positions * lists->stretches * sizeof(uint32_t));
+    lists->at = hg_take(base, &at, positions * t->d * sizeof(uint32_t));
+    lists->value = hg_take(base, &at, count * t->d * hg_size_of(t->type));
+    return at;
 }
 
 static size_t right_bytes(const struct hg_tiler *t, const struct hg_points *points, size_t count)
@@ -125,12 +98,31 @@ static size_t right_bytes(const struct hg_tiler *t, const struct hg_points *poin
     return hg_panels_size(count, t->d, t->type) * hg_size_of(t->type);
 }
 
+/* Makes a vector's lists, one a stretch of features, without a branch on its values: each position is written, and the
+ * next overwrites it where the value was 0. */
 static void set_left(const struct hg_tiler *t, const struct hg_left *left, size_t r, void *room)
 {
-    struct hg_lists lists = left->lists;
+    const struct hg_lists *lists = &left->lists;
     uint32_t point = hg_origin_point(&left->origin, r);
+    size_t filled = r * lists->capacity, width = hg_panel_cols(t->type), size = hg_size_of(t->type);
+    const float *v32 = room;
+    const double *v64 = room;
     hg_points_pack(left->origin.points, &point, 0, 1, t->type, room, hg_stride(t));
-    hg_lists_set(&lists, r, room, t->d, t->type);
+    if (lists->dense)
+        memcpy((char *)lists->value + filled * size, room, t->d * size);
+    for (size_t s = 0; s < lists->stretches && !lists->dense; s++) {
+        for (size_t k = s * HG_STRETCH; k < HG_MIN(t->d, (s + 1) * HG_STRETCH); k++) {
+            lists->at[filled] = (uint32_t)(k * width);
+            if (t->type == HINGE_F32) {
+                ((float *)lists->value)[filled] = v32[k];
+                filled += v32[k] != 0;
+            } else {
+                ((double *)lists->value)[filled] = v64[k];
+                filled += v64[k] != 0;
+            }
+        }
+        lists->end[r * lists->stretches + s] = (uint32_t)filled;
+    }
 }
 
 static void set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room)

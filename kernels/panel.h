@@ -35,13 +35,6 @@ struct hg_lists {
     void *value;
 };
 
-/* Returns the bytes of lists for `count` vectors of d features; lays them out at base (NULL: only measures). */
-size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dtype type, bool dense, char *base);
-/* Makes vector r of the lists from its d values. */
-void hg_lists_set(struct hg_lists *lists, size_t r, const void *vector, size_t d, hinge_dtype type);
-/* Makes one panel [d * hg_panel_cols] from `count` vectors of `ld` values each; columns that are left over are 0. */
-void hg_panel_set(void *panel, const void *vectors, size_t ld, size_t count, size_t d, hinge_dtype type);
-
 /* Values that are not kept, but summed: sum[(r * m + k) * HG_SUM_LANES ..] += values of row r times coef[k * ld ..].
  * The lanes of a sum are the caller's to add up. */
 enum { HG_SUM_LANES = 8, HG_ONES = 8 };

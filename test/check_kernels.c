@@ -444,16 +444,19 @@ static bool bench_counts(void)
     for (size_t r = 0; r < HG_COUNT_ROWS; r++)
         coef[r] = between(&seed, -1, 1);
     struct hg_hamming h;
-    struct hg_gathered gathered;
-    if (hg_hamming_init(&h, &points, 2, NULL) != HINGE_OK || hg_hamming_panel_bytes(&h) > sizeof panel)
+    struct hg_left left = { .origin = { &points, ids, 0 } };
+    struct hg_right right = { .count = POINTS, .origin = { &points, ids, 0 } };
+    points.hamming = &h;
+    if (hg_hamming_init(&h, &points, 2, NULL) != HINGE_OK ||
+        hg_by_counts.right_bytes(NULL, &points, POINTS) > sizeof panel)
         return false;
-    char *memory = hg_alloc(1, hg_gathered_lay_out(&gathered, &h, HG_COUNT_ROWS, NULL));
+    char *memory = hg_alloc(1, hg_by_counts.lay_left(NULL, &points, HG_COUNT_ROWS, NULL, &left));
     if (memory == NULL)
         return false;
-    hg_gathered_lay_out(&gathered, &h, HG_COUNT_ROWS, memory);
+    hg_by_counts.lay_left(NULL, &points, HG_COUNT_ROWS, memory, &left);
     for (uint32_t r = 0; r < HG_COUNT_ROWS; r++)
-        hg_gathered_set(&gathered, r, &h, r);
-    hg_hamming_panel(&h, ids, POINTS, panel);
+        hg_by_counts.set_left(NULL, &left, r, NULL);
+    hg_by_counts.set_right(NULL, &right, panel, NULL);
     for (int level = HG_COUNTS_LEVEL; level <= hg_cpu_level(0); level++)
         for (int which = 0; which < 4; which++) {
             const struct hg_maps *maps = hg_maps(level);
@@ -462,7 +465,7 @@ static bool bench_counts(void)
                 double start = hg_now();
                 for (int n = 0; n < REPEATS; n++)
                     if (which == 0)
-                        maps->counts(&gathered, 0, HG_COUNT_ROWS, panel, counts);
+                        maps->counts(&left.gathered, 0, HG_COUNT_ROWS, panel, counts);
                     else if (which < 3)
                         maps->add_codes(HG_COUNT_ROWS, coef, which == 1, &codes, counts, HG_COUNT_COLS, g);
                     else

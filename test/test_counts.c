@@ -46,22 +46,24 @@ TEST(test_counts_at_every_level)
     assert_int_equal(hg_hamming_init(&h, &points, 2, NULL), HINGE_OK);
     assert_int_equal(h.features, D - 2);
     assert_true(h.step2 == 1 && h.listed > 0 && h.listed <= D / 2.0);
-    uint8_t *panel = aligned_alloc(64, hg_hamming_panel_bytes(&h));
+    points.hamming = &h;
+    uint8_t *panel = aligned_alloc(64, hg_by_counts.right_bytes(NULL, &points, HG_COUNT_COLS));
     static _Alignas(64) uint8_t counts[HG_COUNT_ROWS * HG_COUNT_COLS];
-    struct hg_gathered gathered;
-    char *memory = aligned_alloc(64, (hg_gathered_lay_out(&gathered, &h, HG_COUNT_ROWS, NULL) + 63) / 64 * 64);
-    hg_gathered_lay_out(&gathered, &h, HG_COUNT_ROWS, memory);
     uint32_t cols[HG_COUNT_COLS], rows[HG_COUNT_ROWS];
+    struct hg_left left = { .origin = { &points, rows, 0 } };
+    char *memory = aligned_alloc(64, (hg_by_counts.lay_left(NULL, &points, HG_COUNT_ROWS, NULL, &left) + 63) / 64 * 64);
+    hg_by_counts.lay_left(NULL, &points, HG_COUNT_ROWS, memory, &left);
     for (uint32_t c = 0; c < HG_COUNT_COLS; c++)
         cols[c] = c * 31 % N;
     for (uint32_t r = 0; r < HG_COUNT_ROWS; r++) {
         rows[r] = r * 13 % N;
-        hg_gathered_set(&gathered, r, &h, rows[r]);
+        hg_by_counts.set_left(NULL, &left, r, NULL);
     }
     for (int level = HG_COUNTS_LEVEL; level <= hg_cpu_level(0); level++)
         for (size_t n = 1; n <= HG_COUNT_COLS; n += 9) {
-            hg_hamming_panel(&h, cols, n, panel);
-            hg_maps(level)->counts(&gathered, 2, HG_COUNT_ROWS - 2, panel, counts);
+            struct hg_right right = { .count = n, .origin = { &points, cols, 0 } };
+            hg_by_counts.set_right(NULL, &right, panel, NULL);
+            hg_maps(level)->counts(&left.gathered, 2, HG_COUNT_ROWS - 2, panel, counts);
             for (size_t r = 0; r < HG_COUNT_ROWS - 2; r++)
                 for (size_t c = 0; c < n; c++)
                     assert_int_equal(counts[r * HG_COUNT_COLS + c],
