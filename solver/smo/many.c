@@ -306,18 +306,26 @@ static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
     return true;
 }
 
-/* Adds the rows of moves by the source: of those before the first round, when all points are active, or of a
- * round's. */
-static hinge_status update_apart(struct hg_lane *lane)
+/* Adds the rows of moves by the lane's own source, which makes them and keeps none: those of a round apart; and where
+ * there is no room for so many, those of one, or of what moved before the first. */
+static hinge_status update_alone(struct hg_lane *lane, struct hg_many *many)
 {
     struct hg_run *r = &lane->run;
     struct hg_how how = hg_store_how(&r->store);
+    hinge_status status = HINGE_OK;
     size_t n_moves = lane->n_moves;
     lane->n_moves = 0;
-    if (n_moves > 0)
+    if (n_moves > 0 && many->apart)
         return hg_rows_apply(&lane->view.super, lane->point, n_moves, lane->coef, r->active.point, r->n, r->active.g,
                              &how);
-    hinge_status status = r->w.n < r->active.m ? hg_update_gradient(r) : HINGE_OK;
+    if (n_moves > 0) {
+        how.rough = false;
+        __atomic_add_fetch(&many->pool.rows_made, n_moves, __ATOMIC_RELAXED);
+        return hg_rows_apply(many->own[omp_get_thread_num()], lane->point, n_moves, lane->coef, lane->problem->point,
+                             r->n, r->active.g, &how);
+    }
+    if (r->w.n < r->active.m)
+        status = hg_update_gradient(r);
     r->w.n_moved = 0;
     return status;
 }
@@ -372,13 +380,13 @@ static double lap(double *phase, double since)
 }
 
 /* Rounds for as long as no row is lacking. */
-static void lane_run(struct hg_lane *lane, const struct hg_many *many)
+static void lane_run(struct hg_lane *lane, struct hg_many *many)
 {
     struct hg_run *r = &lane->run;
     double t = hg_now();
     for (int round = 0; round < ROUNDS && !lane->done; round++) {
-        if (many->apart)
-            lane->status = update_apart(lane);
+        if (many->apart || lane->n_moves > many->pool.cache.n_slots)
+            lane->status = update_alone(lane, many);
         else if (!lane_update(lane, many))
             return;
         t = lap(&r->report->phase.rows, t);
@@ -415,42 +423,13 @@ static hinge_status make_lacking(struct hg_many *many, struct hg_lane *const *la
 {
     double begin = hg_now();
     hg_pool_begin(&many->pool);
-    for (size_t k = 0; k < lanes && hg_pool_ask(&many->pool, lane[k]->point, lane[k]->n_moves); k++)
-        ;
+    for (size_t k = 0; k < lanes; k++)
+        if (lane[k]->n_moves <= many->pool.cache.n_slots &&
+            !hg_pool_ask(&many->pool, lane[k]->point, lane[k]->n_moves))
+            break;
     hinge_status status = hg_pool_make(&many->pool, halt);
     many->seconds += hg_now() - begin;
     return status;
-}
-
-/* Adds more rows than there is room for, a part of them after the other. */
-static hinge_status update_in_parts(struct hg_many *many, struct hg_lane *lane, const struct hg_halt *halt)
-{
-    hinge_status status = HINGE_OK;
-    size_t all = lane->n_moves;
-    uint32_t *point = lane->point;
-    double *coef = lane->coef;
-    for (size_t first = 0; first < all && status == HINGE_OK && !hg_halted(halt); first += many->pool.cache.n_slots) {
-        lane->point = point + first;
-        lane->coef = coef + first;
-        lane->n_moves = HG_MIN(many->pool.cache.n_slots, all - first);
-        status = make_lacking(many, &lane, 1, halt);
-        if (status == HINGE_OK)
-            lane_update(lane, many);
-    }
-    lane->point = point;
-    lane->coef = coef;
-    lane->n_moves = 0;
-    return status;
-}
-
-static hinge_status add_lacking(struct hg_many *many, struct hg_lane *const *lane, size_t lanes,
-                                const struct hg_halt *halt)
-{
-    hinge_status status = HINGE_OK;
-    for (size_t k = 0; k < lanes && status == HINGE_OK; k++)
-        if (lane[k]->n_moves > many->pool.cache.n_slots)
-            status = update_in_parts(many, lane[k], halt);
-    return status == HINGE_OK ? make_lacking(many, lane, lanes, halt) : status;
 }
 
 /* Runs all lanes side by side, each by one thread, until each of them ends or lacks a row. */
@@ -502,7 +481,7 @@ hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *
         status = run_lanes(many, lane, lanes);
         if (status == HINGE_OK) {
             lanes = end_lanes(many, lane, lanes, halt);
-            status = many->apart ? status : add_lacking(many, lane, lanes, halt);
+            status = many->apart ? status : make_lacking(many, lane, lanes, halt);
         }
         if (status != HINGE_OK)
             hg_fail(err, status, "the kernel function failed, or there is no memory for its values");
