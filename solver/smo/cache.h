@@ -50,7 +50,7 @@ static inline int32_t hg_cache_slot(const struct hg_cache *cache, uint32_t point
 }
 
 /* The row of a point; NULL: it is not there. */
-static inline const char *hg_cache_row(const struct hg_cache *cache, uint32_t point)
+static inline char *hg_cache_row(const struct hg_cache *cache, uint32_t point)
 {
     int32_t slot = hg_cache_slot(cache, point);
     return slot >= 0 ? cache->arena + (size_t)slot * cache->stride : NULL;

@@ -77,7 +77,7 @@ struct hg_lane {
     struct view view;
     uint32_t *point;  /* [n] of the source (apart: of the problem), whose rows are to be added, */
     double *coef;     /* [n] times these */
-    const void **row; /* [n] */
+    void **row;       /* [n] */
     size_t n_moves;
     bool solved; /* a block, whose moves are not in g yet */
     bool done;
@@ -287,21 +287,17 @@ static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
 {
     const struct hg_range *range = lane->problem->range, *end = range + lane->problem->n_ranges;
     struct hg_run *r = &lane->run;
-    size_t at = 0, size = hg_size_of(many->pool.rows->type);
+    size_t at = 0;
     for (size_t k = 0; k < lane->n_moves; k++) {
         lane->row[k] = hg_pool_row(&many->pool, lane->point[k]);
         if (lane->row[k] == NULL)
             return false;
     }
     r->report->rows_asked += lane->n_moves;
-    r->report->bytes_read += lane->n_moves * r->n * size;
-    for (; range < end && lane->n_moves > 0; range++) {
-        for (size_t k = 0; k < lane->n_moves; k++)
-            lane->row[k] = hg_pool_row(&many->pool, lane->point[k]) + range->first * size;
-        hg_add_rows(&r->loops->add, many->pool.rows->type, lane->n_moves, lane->coef, lane->row, range->count,
-                    r->active.g + at);
-        at += range->count;
-    }
+    r->report->bytes_read += lane->n_moves * r->n * hg_size_of(many->pool.rows->type);
+    for (; range < end; at += range->count, range++)
+        hg_add_stretch(&r->loops->add, many->pool.rows->type, lane->n_moves, lane->coef, lane->row, range->first,
+                       range->count, r->active.g + at);
     lane->n_moves = 0;
     return true;
 }

@@ -29,7 +29,7 @@ void hg_pool_free(struct hg_pool *pool);
 void hg_pool_take(struct hg_pool *pool, struct hg_rows *rows);
 
 /* NULL: not there */
-static inline const char *hg_pool_row(const struct hg_pool *pool, uint32_t point)
+static inline void *hg_pool_row(const struct hg_pool *pool, uint32_t point)
 {
     return hg_cache_row(&pool->cache, point);
 }

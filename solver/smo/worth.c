@@ -78,17 +78,15 @@ static void add_terms(const struct worth *w, size_t piece, uint32_t last, size_t
 {
     const struct hg_many *many = w->many;
     hinge_dtype type = many->pool.rows->type;
-    size_t offset = w->piece[piece].first * hg_size_of(type);
-    const void *row[ROWS];
+    void *row[ROWS];
     for (uint32_t end = 0; end <= last;) {
         end = last - end < ROWS ? last + 1 : end + ROWS;
         for (size_t k = 0; k < w->count; k++) {
             size_t n = 0;
             for (; next[k] + n < w->begin[k + 1] && w->point[next[k] + n] < end; n++)
-                row[n] = hg_pool_row(&many->pool, w->point[next[k] + n]) + offset;
-            if (n > 0)
-                hg_add_rows(w->add, type, n, w->coef + next[k], row, w->piece[piece].count,
-                            w->g + k * w->n_asked + w->place[piece]);
+                row[n] = hg_pool_row(&many->pool, w->point[next[k] + n]);
+            hg_add_stretch(w->add, type, n, w->coef + next[k], row, w->piece[piece].first, w->piece[piece].count,
+                           w->g + k * w->n_asked + w->place[piece]);
             next[k] += n;
         }
     }
