@@ -59,8 +59,8 @@ hinge_status hg_equal_table_init(struct hg_equal_table *t, const struct hg_point
     size_t n = points->n;
     for (t->slots = 16; t->slots < 2 * n; t->slots *= 2)
         ;
-    if (!HG_ROOM(HG_ZEROS(t->slot, t->slots), HG_ZEROS(t->next, n), HG_ARRAY(t->hash, n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory to look for equal ones among %zu rows", n);
+    HG_TRY(HG_MAKE(err, "a table of equal rows", HG_ZEROS(t->slot, t->slots), HG_ZEROS(t->next, n),
+                   HG_ARRAY(t->hash, n)));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < n; i++)
         t->hash[i] = hash_of(points, i);
@@ -95,14 +95,13 @@ hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t
 {
     struct hg_equal_table table;
     *first = NULL;
-    hinge_status status = hg_equal_table_init(&table, points, threads, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_equal_table_init(&table, points, threads, err));
+    hinge_status status = HINGE_OK;
     size_t equal = 0;
     for (size_t i = 0; i < points->n; i++)
         equal += table.next[i] != 0;
-    if (equal > 0 && (*first = hg_alloc(points->n, sizeof **first)) == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory to note equal ones among %zu rows", points->n);
+    if (equal > 0)
+        status = HG_MAKE(err, "which rows are equal", HG_ARRAY(*first, points->n));
     if (*first != NULL)
         hg_equal_table_first(&table, *first);
     hg_equal_table_free(&table);
@@ -113,11 +112,8 @@ hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t
 
 hinge_status hg_equal_init(struct hg_equal *e, const uint32_t *first, size_t n, size_t most_rows, hinge_error *err)
 {
-    memset(e, 0, sizeof *e);
-    if (!HG_ROOM(HG_ZEROS(e->asked, n), HG_ZEROS(e->next, most_rows)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory to look for equal ones among %zu rows", n);
-    e->first = first;
-    return HINGE_OK;
+    *e = (struct hg_equal){ .first = first };
+    return HG_MAKE(err, "which rows are equal", HG_ZEROS(e->asked, n), HG_ZEROS(e->next, most_rows));
 }
 
 void hg_equal_free(struct hg_equal *e)

@@ -151,9 +151,8 @@ hinge_status hg_hamming_init(struct hg_hamming *h, const struct hg_points *point
     memset(h, 0, sizeof *h);
     if (points->n == 0 || d == 0)
         return HINGE_OK;
-    if (!HG_ROOM(HG_TABLE(x, team, d), HG_ARRAY(kind.common, d), HG_TABLE(kind.rare, team, d),
-                 HG_ZEROS(rares, team * d), HG_ARRAY(kind.line, d)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu features", d);
+    HG_TRY(HG_MAKE(err, "the values of features", HG_TABLE(x, team, d), HG_ARRAY(kind.common, d),
+                   HG_TABLE(kind.rare, team, d), HG_ZEROS(rares, team * d), HG_ARRAY(kind.line, d)));
     bool like_that = find_values(&kind, points, threads, rares, x);
     if (like_that)
         measure_lists(&kind, points, threads, x);

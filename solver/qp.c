@@ -11,9 +11,8 @@ hinge_status hg_qp_init(struct hg_qp *qp, size_t n, int layers, hinge_error *err
     qp->n = n;
     qp->layers = layers;
     size_t entries = n * (size_t)layers;
-    if (!HG_ROOM(HG_ZEROS(qp->off[0], entries), HG_ZEROS(qp->lo[0], entries), HG_ZEROS(qp->hi[0], entries),
-                 HG_ZEROS(qp->beta[0], entries)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
+    HG_TRY(HG_MAKE(err, "the coefficients of a problem", HG_ZEROS(qp->off[0], entries), HG_ZEROS(qp->lo[0], entries),
+                   HG_ZEROS(qp->hi[0], entries), HG_ZEROS(qp->beta[0], entries)));
     if (layers == 2) {
         qp->off[1] = qp->off[0] + n;
         qp->lo[1] = qp->lo[0] + n;

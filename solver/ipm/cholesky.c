@@ -86,9 +86,7 @@ hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enoug
 hinge_status hg_cholesky_init(struct hg_cholesky *c, size_t n, hinge_error *err)
 {
     *c = (struct hg_cholesky){ .n = n, .ld = HG_MAX((n + 7) / 8 * 8, (size_t)8) };
-    if (!HG_ROOM(HG_TABLE(c->l, n, c->ld), HG_ARRAY(c->scale, n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a Cholesky factor of %zu columns", n);
-    return HINGE_OK;
+    return HG_MAKE(err, "a Cholesky factor", HG_TABLE(c->l, n, c->ld), HG_ARRAY(c->scale, n));
 }
 
 void hg_cholesky_free(struct hg_cholesky *c)

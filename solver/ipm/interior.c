@@ -341,20 +341,19 @@ static enum verdict iterate(struct hg_interior *r, double goal)
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-static bool allocate(struct hg_interior *r)
+static hinge_status allocate(struct hg_interior *r, hinge_error *err)
 {
     size_t n = r->n, cols = r->cols, sides = (size_t)r->sides;
     double *state;
     r->res->report.memory_bytes = r->space.bytes + (cols * r->cholesky.ld + 10 * cols) * sizeof(double) +
                                   n * (4 + 5 * sides) * sizeof(double);
-    if (!HG_ROOM(HG_ZEROS(r->f, n), HG_ZEROS(r->t_affine, n), HG_ZEROS(r->t, n), HG_ZEROS(r->best, n),
-                 HG_ZEROS(r->w, cols), HG_ZEROS(r->dw, cols), HG_ZEROS(r->q, cols), HG_ZEROS(r->r_w, cols),
-                 HG_ZEROS(r->rhs, cols), HG_ZEROS(r->acc[0], cols), HG_ZEROS(r->acc[1], cols),
-                 HG_ZEROS(r->acc[2], cols), HG_ZEROS(state, 5 * sides * n)))
-        return false;
+    HG_TRY(HG_MAKE(err, "the state of the interior point", HG_ZEROS(r->f, n), HG_ZEROS(r->t_affine, n),
+                   HG_ZEROS(r->t, n), HG_ZEROS(r->best, n), HG_ZEROS(r->w, cols), HG_ZEROS(r->dw, cols),
+                   HG_ZEROS(r->q, cols), HG_ZEROS(r->r_w, cols), HG_ZEROS(r->rhs, cols), HG_ZEROS(r->acc[0], cols),
+                   HG_ZEROS(r->acc[1], cols), HG_ZEROS(r->acc[2], cols), HG_ZEROS(state, 5 * sides * n)));
     for (size_t k = 0; k < sides; k++, state += 5 * n)
         r->side[k] = (struct hg_side){ state, state + n, state + 2 * n, state + 3 * n, state + 4 * n };
-    return true;
+    return HINGE_OK;
 }
 
 static void run_free(struct hg_interior *r)
@@ -489,8 +488,7 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
         if (flat.lo[0][i] < 0 && flat.hi[0][i] > 0)
             r.sides = 2;
     HG_THEN(status, hg_cholesky_init(&r.cholesky, r.cols, err));
-    if (status == HINGE_OK && !allocate(&r))
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r.n);
+    HG_THEN(status, allocate(&r, err));
     if (status == HINGE_OK) {
         start(&r);
         enum verdict verdict = solve(&r);

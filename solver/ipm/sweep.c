@@ -263,9 +263,8 @@ hinge_status hg_sweep_init(struct hg_sweep_space *s, const struct hg_factor *fac
     lay_out(s);
     size_t values = s->slots * s->work_slot + (size_t)threads * s->work_thread, square = s->cols * s->ld;
     double *mean;
-    if (!HG_ROOM(HG_ZEROS(s->shift, s->ld), HG_ARRAY(mean, s->ld), HG_TABLE(s->normal, s->cols, s->ld),
-                 HG_ZEROS(s->work, values)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for normal matrices of %zu columns", s->cols);
+    HG_TRY(HG_MAKE(err, "normal matrices", HG_ZEROS(s->shift, s->ld), HG_ARRAY(mean, s->ld),
+                   HG_TABLE(s->normal, s->cols, s->ld), HG_ZEROS(s->work, values)));
     s->bytes = (values + square + 2 * s->ld) * sizeof(double);
     measure(s, mean);
     return HINGE_OK;

@@ -120,13 +120,9 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
     hinge_status status = hg_inner_init(&r->w.inner, r->w.q, r->qp, r->rows->type, r->loops, err);
     r->store = (struct hg_store){ .rows = r->rows, .loops = r->loops, .halt = &r->halt, .opt = r->opt, .res = r->res,
                                   .n = r->n, .q = r->w.q, .columns = r->active.point };
-    if (status == HINGE_OK)
-        status = hg_store_init(&r->store, err);
-    if (status == HINGE_OK) {
-        status = look_at_diagonal(r);
-        if (status != HINGE_OK)
-            hg_fail(err, status, "the kernel failed on the diagonal");
-    }
+    HG_THEN(status, hg_store_init(&r->store, err));
+    if (status == HINGE_OK && (status = look_at_diagonal(r)) != HINGE_OK)
+        hg_fail(err, status, "the kernel failed on the diagonal");
     return status;
 }
 
@@ -391,8 +387,8 @@ static hinge_status call_then(struct hg_run *r, hinge_error *err)
     r->first.rounds = r->report->rounds;
     r->first.error = r->report->error;
     memcpy(r->first.bias, r->res->bias, sizeof r->first.bias);
-    if (!HG_ROOM(HG_ARRAY(r->first.g, r->n), HG_ARRAY(r->first.known, r->n), HG_ARRAY(r->first.beta, r->n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a gradient of %zu examples", r->n);
+    HG_TRY(HG_MAKE(err, "the gradient of a solution", HG_ARRAY(r->first.g, r->n), HG_ARRAY(r->first.known, r->n),
+                   HG_ARRAY(r->first.beta, r->n)));
     for (size_t at = 0; at < r->n; at++)
         r->first.g[r->active.point[at]] = r->active.g[at];
     hinge_status status = r->opt->then(r->opt->then_arg, r, r->first.g, r->res, err);

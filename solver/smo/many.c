@@ -25,8 +25,7 @@ hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_l
     many->threads = threads;
     many->cpu_level = cpu_level;
     hinge_status status = hg_pool_init(&many->pool, n, bytes, err);
-    if (status == HINGE_OK && !HG_ROOM(HG_ZEROS(many->supports, n), HG_ARRAY(many->diagonal, n)))
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
+    HG_THEN(status, HG_MAKE(err, "many problems", HG_ZEROS(many->supports, n), HG_ARRAY(many->diagonal, n)));
     if (status != HINGE_OK)
         hg_many_free(many);
     return status;
@@ -167,9 +166,8 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
                              hinge_error *err)
 {
     size_t n = problem->qp->n;
-    struct hg_lane *lane = hg_zalloc(1, sizeof *lane);
-    if (lane == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
+    struct hg_lane *lane;
+    HG_TRY(HG_MAKE(err, "a problem of many", HG_ZEROS(lane, 1)));
     struct view *view = &lane->view;
     lane->options = (struct hg_smo_options){
         .working_set = working_set(many, n), .cut = HG_CUT, .threads = 1, .cpu_level = many->cpu_level,
@@ -186,10 +184,10 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
                                  .opt = &lane->options,
                                  .res = &lane->result,
                                  .report = &lane->result.report };
-    hinge_status status = HG_ROOM(HG_ARRAY(lane->point, n), HG_ARRAY(lane->coef, n), HG_ARRAY(lane->row, n),
-                                  HG_ARRAY(view->row, n), HG_ARRAY(view->col, n), HG_ARRAY(view->out, n))
-                              ? hg_run_init(&lane->run, err)
-                              : hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
+    hinge_status status = HG_MAKE(err, "the moves of a problem", HG_ARRAY(lane->point, n), HG_ARRAY(lane->coef, n),
+                                  HG_ARRAY(lane->row, n), HG_ARRAY(view->row, n), HG_ARRAY(view->col, n),
+                                  HG_ARRAY(view->out, n));
+    HG_THEN(status, hg_run_init(&lane->run, err));
     lane->run.store.narrow = 0; /* the sums of many rounds are never made anew: in f32 a9a's drift at C = 8,192 */
     if (status == HINGE_OK)
         *new = lane;
