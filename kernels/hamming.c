@@ -262,11 +262,8 @@ static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     for (size_t r = 0; r < p->m; r++) {
         const uint8_t *count = (const uint8_t *)p->room + r * HG_COUNT_COLS;
         void *out = hg_row_of_part(t, p, r);
-        if (t->type == HINGE_F32 && t->table->by_codes)
+        if (t->type == HINGE_F32)
             t->maps->decode(&t->table->codes, count, p->right->count, out);
-        else if (t->type == HINGE_F32)
-            for (size_t c = 0; c < p->right->count; c++)
-                ((float *)out)[c] = (float)value[count[c]];
         else
             for (size_t c = 0; c < p->right->count; c++)
                 ((double *)out)[c] = value[count[c]];

@@ -17,8 +17,7 @@ enum { HG_TILE_COLS = 512, HG_TILE_ROWS = 256 }; /* a tile stays in L2 */
 /* The values of an RBF kernel by the number of features that differ (hamming.h). */
 struct hg_table {
     struct hg_codes codes;
-    double value[HG_COUNTS];
-    bool by_codes; /* values in f32 are those of codes, as sums have them */
+    double value[HG_COUNTS]; /* in f64; values in f32 are those of codes, as sums have them */
 };
 
 /* A kernel with its maps at one precision, and the maker of its tiles. */

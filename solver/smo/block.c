@@ -258,28 +258,25 @@ double hg_change_of_objective(const struct hg_run *r)
  * brought the gradient up to date already. Each step's seconds go to its own phase of the report. */
 static hinge_status one_round(struct hg_run *r)
 {
-    double t0 = hg_now();
+    double t = hg_now();
     r->report->rounds++;
     hg_select_block(r);
-    double t1 = hg_now();
+    t = hg_lap(&r->report->phase.select, t);
     hinge_status status = hg_load_block(r);
-    double t2 = hg_now();
+    t = hg_lap(&r->report->phase.block, t);
     if (status != HINGE_OK || hg_is_stopped(r))
         return status;
     hg_solve_block(r);
-    double t3 = hg_now();
+    t = hg_lap(&r->report->phase.subproblem, t);
     r->rows->stages = r->opt->profile ? &r->report->stages : NULL;
     if (r->w.n < r->active.m)
         status = hg_update_gradient(r);
     r->rows->stages = NULL;
     r->course.objective += r->active.torn ? -r->w.decrease : hg_change_of_objective(r);
-    double t4 = hg_now();
+    t = hg_lap(&r->report->phase.rows, t);
     hg_poll_halt(&r->halt);
     hg_scan(r);
-    r->report->phase.select += t1 - t0 + (hg_now() - t4);
-    r->report->phase.block += t2 - t1;
-    r->report->phase.subproblem += t3 - t2;
-    r->report->phase.rows += t4 - t3;
+    hg_lap(&r->report->phase.select, t);
     return status;
 }
 

@@ -365,14 +365,6 @@ static bool lane_is_at_its_end(struct hg_lane *lane)
     return true;
 }
 
-/* Adds what has passed to a phase; returns the time. */
-static double lap(double *phase, double since)
-{
-    double now = hg_now();
-    *phase += now - since;
-    return now;
-}
-
 /* Rounds for as long as no row is lacking. */
 static void lane_run(struct hg_lane *lane, struct hg_many *many)
 {
@@ -383,7 +375,7 @@ static void lane_run(struct hg_lane *lane, struct hg_many *many)
             lane->status = update_alone(lane, many);
         else if (!lane_update(lane, many))
             return;
-        t = lap(&r->report->phase.rows, t);
+        t = hg_lap(&r->report->phase.rows, t);
         if (lane->solved)
             r->course.objective += hg_change_of_objective(r);
         lane->solved = false;
@@ -393,15 +385,15 @@ static void lane_run(struct hg_lane *lane, struct hg_many *many)
         hg_consider_shrinking(r);
         r->report->rounds++;
         hg_select_block(r);
-        t = lap(&r->report->phase.select, t);
+        t = hg_lap(&r->report->phase.select, t);
         lane->status = hg_load_block(r);
         lane->done = lane->status != HINGE_OK;
-        t = lap(&r->report->phase.block, t);
+        t = hg_lap(&r->report->phase.block, t);
         if (lane->done)
             return;
         hg_solve_block(r);
         lane->solved = true;
-        t = lap(&r->report->phase.subproblem, t);
+        t = hg_lap(&r->report->phase.subproblem, t);
         for (size_t k = 0; k < r->w.n_moved && r->w.n < r->active.m && !many->apart; k++) {
             lane->point[lane->n_moves] = lane->problem->point[r->w.moved[k].point];
             lane->coef[lane->n_moves++] = r->w.moved[k].delta;

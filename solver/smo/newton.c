@@ -16,7 +16,6 @@ struct hg_newton {
     const struct hg_newton_options *opt;
     struct hg_newton_result *res;
     double *g, *g_next;   /* [n] K beta; room for the next one */
-    double *beta[2];      /* [n] the pass's start */
     double *coef;         /* [n] */
     uint32_t *list;       /* [n] */
     double bias[2];
@@ -94,33 +93,33 @@ static size_t choose_block(struct hg_newton *t, double near)
     return count;
 }
 
+/* Exchanges the block's beta and the problem's. */
+static void exchange(struct hg_newton *t)
+{
+    for (int l = 0; l < t->qp->layers; l++)
+        for (size_t k = 0; k < t->q; k++) {
+            double *in = &t->in.qp.beta[l][k], *of_all = &t->qp->beta[l][t->point[k]], beta = *of_all;
+            *of_all = *in;
+            *in = beta;
+        }
+}
+
 /* Brings the block's beta into the problem's, and what it moves g by into g_next. */
 static hinge_status carry_over(struct hg_newton *t)
 {
-    struct hg_qp *qp = t->qp;
-    for (int l = 0; l < qp->layers; l++) {
-        memcpy(t->beta[l], qp->beta[l], qp->n * sizeof(double));
-        for (size_t k = 0; k < t->q; k++)
-            qp->beta[l][t->point[k]] = t->in.qp.beta[l][k];
-    }
     size_t count = 0;
-    for (size_t i = 0; i < qp->n; i++) {
+    for (size_t k = 0; k < t->q; k++) {
         double delta = 0;
-        for (int l = 0; l < qp->layers; l++)
-            delta += qp->beta[l][i] - t->beta[l][i];
+        for (int l = 0; l < t->qp->layers; l++)
+            delta += t->in.qp.beta[l][k] - t->qp->beta[l][t->point[k]];
         if (delta != 0) {
-            t->list[count] = (uint32_t)i;
+            t->list[count] = t->point[k];
             t->coef[count++] = delta;
         }
     }
-    memcpy(t->g_next, t->g, qp->n * sizeof *t->g);
+    exchange(t);
+    memcpy(t->g_next, t->g, t->qp->n * sizeof *t->g);
     return add_rows(t, count, t->g_next);
-}
-
-static void give_back(struct hg_newton *t)
-{
-    for (int l = 0; l < t->qp->layers; l++)
-        memcpy(t->qp->beta[l], t->beta[l], t->qp->n * sizeof(double));
 }
 
 static hinge_status gradient(struct hg_newton *t)
@@ -161,7 +160,7 @@ static hinge_status pass(struct hg_newton *t, bool *go_on)
             res->gained = true;
             *go_on = then < violation || objective - hg_qp_objective(t->qp, t->g) > 1e-12 * fabs(objective);
         } else {
-            give_back(t);
+            exchange(t); /* back */
         }
     }
     block_free(t);
@@ -206,7 +205,7 @@ hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gr
     memset(result, 0, sizeof *result);
     result->violation = INFINITY;
     bool ok = HG_ROOM(HG_ARRAY(t.coef, n), HG_ARRAY(t.list, n), HG_ARRAY(t.point, n), HG_ARRAY(t.g, n),
-                      HG_ARRAY(t.g_next, n), HG_ARRAY(t.beta[0], n), HG_ARRAY(t.beta[1], qp->layers == 2 ? n : 0));
+                      HG_ARRAY(t.g_next, n));
     hinge_status status = ok ? run(&t) : HINGE_ENOMEM;
     result->systems = t.face.systems;
     result->steps = t.face.steps;

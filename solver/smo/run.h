@@ -190,6 +190,14 @@ static inline bool hg_looks_around(const struct hg_run *r)
     return r->report->rounds % hg_every(r) == 0;
 }
 
+/* Adds what has passed to a phase; returns the time. */
+static inline double hg_lap(double *phase, double since)
+{
+    double now = hg_now();
+    *phase += now - since;
+    return now;
+}
+
 static inline uint64_t hg_hash(uint64_t x)
 {
     return hg_random(&x);
