@@ -19,38 +19,38 @@ struct work { /* of one thread */
     uint8_t *near; /* [cells] those that some column of the tile is near to; where there are cells */
     struct hg_match *match; /* [cols] columns of the tile that are equal to rows asked for */
     size_t n_match;
-    struct watch *watch;
-};
-
-struct watch { /* of one thread: where its seconds went */
-    double last;
-    hinge_stages *spent; /* NULL: not wanted */
+    uint64_t values;     /* made */
+    double worked, last; /* seconds that it did not wait; when it looked at the clock last */
+    hinge_stages *spent; /* where its seconds went; NULL: not wanted */
 };
 
 #pragma omp declare reduction(hg_stages : hinge_stages : hg_add_stages(&omp_out, &omp_in)) \
     initializer(omp_priv = (hinge_stages){ 0 })
 
-struct shared { /* by all threads: X_I */
+struct batch { /* rows that are made together, for all threads */
+    const struct hg_fetch *f;
+    size_t row0, count; /* of those asked for; at most max_rows */
     struct hg_left left;
+    bool is_set;        /* the left side, by whoever began; otherwise its vectors are still to be set */
+    int failed;         /* status */
     void *norm;
     uint32_t *ids;
     struct hg_stretches stretches; /* where there are cells */
 };
 
 /* Lays out the work space at base (NULL: only measures); returns its size. */
-static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct shared *s, struct work *w)
+static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct batch *b, struct work *w)
 {
     const struct hg_tiler *t = &g->tiler;
     const struct hg_maker *maker = t->maker;
     size_t size = hg_size_of(t->type), at = 0, rows = HG_MIN(maker->most_rows, g->max_rows), cols = g->tile_cols;
     *w = (struct work){ 0 };
-    s->left = (struct hg_left){ 0 };
+    b->left = (struct hg_left){ 0 };
     if (maker->lay_left != NULL)
-        at = maker->lay_left(t, &g->points, g->max_rows, base, &s->left);
-    s->norm = hg_take(base, &at, g->max_rows * size);
-    s->ids = hg_take(base, &at, g->max_rows * sizeof(uint32_t));
-    size_t stretches = g->points.cells != NULL ? g->max_rows * sizeof *s->stretches.of : 0;
-    s->stretches.of = hg_take(base, &at, stretches);
+        at = maker->lay_left(t, &g->points, g->max_rows, base, &b->left);
+    b->norm = hg_take(base, &at, g->max_rows * size);
+    b->ids = hg_take(base, &at, g->max_rows * sizeof(uint32_t));
+    b->stretches.of = hg_take(base, &at, g->points.cells != NULL ? g->max_rows * sizeof *b->stretches.of : 0);
     for (int i = 0; i <= thread; i++) {
         w->dots = hg_take(base, &at, rows * cols * size);
         w->b = hg_take(base, &at, maker->lay_left != NULL ? maker->right_bytes(t, &g->points, cols) : 0);
@@ -69,14 +69,14 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
 enum stage { WAITING, GATHER, PRODUCTS, MAP, UPDATE };
 
 /* Counts what passed since the last look as spent on this. */
-static void lap(struct watch *watch, enum stage stage)
+static void lap(struct work *w, enum stage stage)
 {
-    hinge_stages *s = watch->spent;
+    hinge_stages *s = w->spent;
     if (s == NULL)
         return;
     double now = hg_now(), other = 0, *const to[] = { &other, &s->gather, &s->products, &s->map, &s->update };
-    *to[stage] += now - watch->last;
-    watch->last = now;
+    *to[stage] += now - w->last;
+    w->last = now;
 }
 
 static size_t point_of(const struct hg_gram *g, size_t i)
@@ -174,79 +174,73 @@ static void add_unmade(const struct hg_tile *tile, const double *coef, bool narr
     u->tiler->maker->add(u->tiler, u->part, coef, narrow, g);
 }
 
-/* Rows [first, end) of those gathered, which are from row0 on of those asked for, at the tile's columns. */
-static hinge_status make_rows(struct hg_gram *g, const struct hg_fetch *f, const struct shared *s,
-                              const struct hg_right *right, size_t row0, size_t first, size_t end, size_t col0,
-                              const struct work *w)
+/* Rows [first, end) of the batch, at the columns of a tile. */
+static hinge_status make_rows(struct hg_gram *g, const struct batch *b, const struct hg_right *right, size_t first,
+                              size_t end, size_t col0, struct work *w)
 {
     const struct hg_maker *maker = g->tiler.maker;
+    const struct hg_fetch *f = b->f;
     size_t size = hg_size_of(g->tiler.type), rows;
     size_t ld = HG_MIN(g->tile_cols, (right->count + 63) / 64 * 64); /* few columns touch little memory */
     bool adds = f->rough && f->tile != NULL && g->super.adds;
+    w->values += (end - first) * right->count;
     for (size_t r0 = first; r0 < end; r0 += rows) {
         rows = HG_MIN(maker->most_rows, end - r0);
         for (size_t r = 0; r < rows && !adds; r++) {
-            char *out = f->out != NULL ? f->out[row0 + r0 + r] : NULL;
+            char *out = f->out != NULL ? f->out[b->row0 + r0 + r] : NULL;
             w->row[r] = out != NULL ? out + col0 * size : (char *)w->dots + r * ld * size;
         }
-        struct hg_part_of_tile part = { &s->left, right, r0, rows, ld, w->dots, w->room, w->row, NULL };
-        hinge_status status = maker->products(&g->tiler, &part);
-        if (status != HINGE_OK)
-            return status;
-        lap(w->watch, PRODUCTS);
+        struct hg_part_of_tile part = { &b->left, right, r0, rows, ld, w->dots, w->room, w->row, NULL };
+        HG_TRY(maker->products(&g->tiler, &part));
+        lap(w, PRODUCTS);
         if (maker->map != NULL && !adds)
             maker->map(&g->tiler, &part);
         hg_equal_set(&g->equal, w->match, w->n_match, r0, r0 + rows, g->tiler.type, w->row);
-        lap(w->watch, MAP);
+        lap(w, MAP);
         const struct unmade unmade = { &g->tiler, &part };
-        struct hg_tile tile = { row0 + r0, rows, col0, right->count, (const void *const *)w->row, NULL, NULL };
+        struct hg_tile tile = { b->row0 + r0, rows, col0, right->count, (const void *const *)w->row, NULL, NULL };
         if (adds)
             tile.row = NULL, tile.add = add_unmade, tile.source = &unmade;
         if (f->tile != NULL) {
             f->tile(f->arg, &tile);
-            lap(w->watch, UPDATE);
+            lap(w, UPDATE);
         }
     }
     return HINGE_OK;
 }
 
-static void clear_rows(const struct hg_gram *g, const struct hg_fetch *f, size_t first, size_t end, size_t col0,
-                       size_t cols, const struct work *w)
+static void clear_rows(const struct hg_gram *g, const struct batch *b, size_t first, size_t end, size_t col0,
+                       size_t cols, struct work *w)
 {
     size_t size = hg_size_of(g->tiler.type);
-    for (size_t r = first; r < end && f->out != NULL; r++)
-        if (f->out[r] != NULL)
-            memset((char *)f->out[r] + col0 * size, 0, cols * size);
-    lap(w->watch, MAP);
+    void *const *out = b->f->out != NULL ? b->f->out + b->row0 : NULL;
+    for (size_t r = first; r < end && out != NULL; r++)
+        if (out[r] != NULL)
+            memset((char *)out[r] + col0 * size, 0, cols * size);
+    lap(w, MAP);
 }
 
-/* Rows [row0, row0 + count) of those asked for, without those whose cells are far from all of the tile's columns;
- * *values: how many were computed. */
-static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const struct shared *s, size_t row0,
-                              size_t count, size_t col0, size_t width, struct work *w, uint64_t *values)
+/* The batch's rows at a tile of columns, without those whose cells are far from all of these. */
+static hinge_status make_tile(struct hg_gram *g, const struct batch *b, size_t col0, size_t width, struct work *w)
 {
+    const struct hg_fetch *f = b->f;
     size_t cols = HG_MIN(width, f->n_cols - col0), done = 0;
     const uint8_t *near;
     struct hg_right right = make_right(g, f, col0, cols, w, &near);
-    lap(w->watch, GATHER);
+    lap(w, GATHER);
     struct hg_rows_near rows = { 0 };
-    bool any = near == NULL || hg_cells_next(&s->stretches, near, &rows), looks = any && g->equal.asked != NULL;
+    bool any = near == NULL || hg_cells_next(&b->stretches, near, &rows), looks = any && g->equal.asked != NULL;
     w->n_match = looks ? hg_equal_match(&g->equal, right.origin.ids, cols, w->match) : 0;
-    if (near == NULL) {
-        *values += count * cols;
-        return make_rows(g, f, s, &right, row0, 0, count, col0, w);
-    }
-    if (row0 == 0 && rows.first > 0 && f->tile != NULL) /* the range begins without rows */
+    if (near == NULL)
+        return make_rows(g, b, &right, 0, b->count, col0, w);
+    if (b->row0 == 0 && rows.first > 0 && f->tile != NULL) /* the range begins without rows */
         f->tile(f->arg, &(struct hg_tile){ .col0 = col0, .n_cols = cols });
-    for (; any; any = hg_cells_next(&s->stretches, near, &rows)) {
-        clear_rows(g, f, row0 + done, row0 + rows.first, col0, cols, w);
-        hinge_status status = make_rows(g, f, s, &right, row0, rows.first, rows.end, col0, w);
-        if (status != HINGE_OK)
-            return status;
-        *values += (rows.end - rows.first) * cols;
+    for (; any; any = hg_cells_next(&b->stretches, near, &rows)) {
+        clear_rows(g, b, done, rows.first, col0, cols, w);
+        HG_TRY(make_rows(g, b, &right, rows.first, rows.end, col0, w));
         done = rows.end;
     }
-    clear_rows(g, f, row0 + done, row0 + count, col0, cols, w);
+    clear_rows(g, b, done, b->count, col0, cols, w);
     return HINGE_OK;
 }
 
@@ -264,62 +258,53 @@ static size_t tile_width(const struct hg_gram *g, const struct hg_fetch *f)
     return HG_MIN(g->tile_cols, HG_MAX(f->n_cols / 4 / 64, (size_t)1) * 64);
 }
 
-/* Rows [row0, row0 + count) of those asked for, count <= max_rows: their ids and norms. false: the maker is still to
- * set its left side, vector by vector. */
-static bool ask_rows(struct hg_gram *g, const struct hg_fetch *f, size_t row0, size_t count, struct shared *s)
+/* The ids and norms of the batch's rows, and their vectors where they are taken as they lie. */
+static void ask_rows(struct hg_gram *g, struct batch *b)
 {
     const struct hg_maker *maker = g->tiler.maker;
     const void *direct = NULL;
-    for (size_t r = 0; r < count; r++)
-        s->ids[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
-    if (f->rough && g->points.cells != NULL)
-        hg_cells_stretches(g->points.cells, s->ids, count, &s->stretches);
+    for (size_t r = 0; r < b->count; r++)
+        b->ids[r] = (uint32_t)point_of(g, b->f->rows[b->row0 + r]);
+    if (b->f->rough && g->points.cells != NULL)
+        hg_cells_stretches(g->points.cells, b->ids, b->count, &b->stretches);
     if (g->equal.asked != NULL)
-        hg_equal_ask(&g->equal, s->ids, count);
-    gather_norms(g, s->ids, count, s->norm);
-    s->left.norm = g->norms != NULL ? s->norm : NULL;
-    s->left.origin = (struct hg_origin){ &g->points, s->ids, 0 };
+        hg_equal_ask(&g->equal, b->ids, b->count);
+    gather_norms(g, b->ids, b->count, b->norm);
+    b->left.norm = g->norms != NULL ? b->norm : NULL;
+    b->left.origin = (struct hg_origin){ &g->points, b->ids, 0 };
     if (maker->plain)
-        direct = hg_points_direct(&g->points, s->ids, 0, count, g->tiler.type, &s->left.ld);
+        direct = hg_points_direct(&g->points, b->ids, 0, b->count, g->tiler.type, &b->left.ld);
     if (direct != NULL)
-        s->left.x = direct;
-    return direct != NULL || maker->set_left == NULL;
+        b->left.x = direct;
+    b->is_set = direct != NULL || maker->set_left == NULL;
 }
 
-/* Makes the left side and the tiles of such rows, as one thread of a team; *worked: its seconds. Returns how many
- * values it made. */
-static uint64_t work_on(struct hg_gram *g, const struct hg_fetch *f, const struct shared *s, bool is_set, size_t row0,
-                        size_t count, struct watch *watch, double *worked, int *failed)
+/* Makes the left side and the tiles of the batch, as one thread of a team. */
+static void work_on(struct hg_gram *g, struct batch *b, struct work *w)
 {
-    size_t width = tile_width(g, f), tiles = (f->n_cols + width - 1) / width;
+    size_t width = tile_width(g, b->f), tiles = (b->f->n_cols + width - 1) / width;
     double begin = hg_now();
-    uint64_t values = 0;
-    struct shared mine;
-    struct work w;
     hg_blas_alone();
-    lap(watch, WAITING);
-    lay_out(g, g->work, omp_get_thread_num(), &mine, &w);
-    w.watch = watch;
-    if (!is_set) {
+    lap(w, WAITING);
+    if (!b->is_set) {
 #pragma omp for schedule(static) nowait
-        for (size_t r = 0; r < count; r++)
-            g->tiler.maker->set_left(&g->tiler, &s->left, r, w.room);
-        lap(watch, GATHER);
-        *worked += hg_now() - begin;
+        for (size_t r = 0; r < b->count; r++)
+            g->tiler.maker->set_left(&g->tiler, &b->left, r, w->room);
+        lap(w, GATHER);
+        w->worked += hg_now() - begin;
 #pragma omp barrier
-        lap(watch, WAITING);
+        lap(w, WAITING);
         begin = hg_now();
     }
 #pragma omp for schedule(dynamic, 1) nowait
     for (size_t tile = 0; tile < tiles; tile++) {
-        if (stopped(f) || __atomic_load_n(failed, __ATOMIC_RELAXED) != HINGE_OK)
+        if (stopped(b->f) || __atomic_load_n(&b->failed, __ATOMIC_RELAXED) != HINGE_OK)
             continue;
-        hinge_status status = make_tile(g, f, s, row0, count, tile * width, width, &w, &values);
+        hinge_status status = make_tile(g, b, tile * width, width, w);
         if (status != HINGE_OK)
-            __atomic_store_n(failed, (int)status, __ATOMIC_RELAXED);
+            __atomic_store_n(&b->failed, (int)status, __ATOMIC_RELAXED);
     }
-    *worked += hg_now() - begin;
-    return values;
+    w->worked += hg_now() - begin;
 }
 
 /* Makes rows [row0, row0 + count) of those asked for: the left side once, then tiles by a team of threads. How large
@@ -328,14 +313,13 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
 {
     hinge_stages *stages = g->super.stages;
     hinge_stages spent = { 0 };
-    struct watch watch = { 0, stages != NULL ? &spent : NULL };
-    struct shared s;
+    struct batch b = { .f = f, .row0 = row0, .count = count };
     struct work first;
-    lap(&watch, WAITING);
-    lay_out(g, g->work, 0, &s, &first);
-    bool is_set = ask_rows(g, f, row0, count, &s);
-    lap(&watch, GATHER);
-    int failed = HINGE_OK;
+    lay_out(g, g->work, 0, &b, &first);
+    first.spent = stages != NULL ? &spent : NULL;
+    lap(&first, WAITING);
+    ask_rows(g, &b);
+    lap(&first, GATHER);
     uint64_t values = 0;
     /* A tenth of the work is worth a team that is awake, round after round. */
     int team = hg_kernel_team(&g->tiler.kernel, g->super.threads, 10 * (double)count * (double)f->n_cols, g->tiler.d);
@@ -343,21 +327,24 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     double worked = 0, start = hg_now();
 #pragma omp parallel reduction(+ : values) reduction(hg_stages : spent) num_threads(team)
     {
-        struct watch own = { 0, stages != NULL ? &spent : NULL };
-        double mine = 0;
-        values += work_on(g, f, &s, is_set, row0, count, &own, &mine, &failed);
+        struct batch same;
+        struct work w;
+        lay_out(g, g->work, omp_get_thread_num(), &same, &w);
+        w.spent = stages != NULL ? &spent : NULL;
+        work_on(g, &b, &w);
+        values += w.values;
         if (omp_get_thread_num() == 0)
-            worked = mine;
+            worked = w.worked;
     }
     hg_crew_tell(&g->super.crew, team, worked, hg_now() - start - worked);
     if (g->equal.asked != NULL)
-        hg_equal_forget(&g->equal, s.ids, count);
+        hg_equal_forget(&g->equal, b.ids, count);
     g->super.values += values;
     spent.gflop = 2e-9 * (double)values * g->tiler.maker->cost(&g->tiler, &g->points).products;
     g->super.gflop += spent.gflop;
     if (stages != NULL)
         hg_add_stages(stages, &spent);
-    return (hinge_status)failed;
+    return (hinge_status)b.failed;
 }
 
 /* Answers a fetch, max_rows rows at a time: as many as a left side of 32 MB holds, 2,048 at most. */
@@ -454,9 +441,9 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
         if (status != HINGE_OK)
             return status;
     }
-    struct shared shared;
+    struct batch batch;
     struct work w;
-    g->work_bytes = lay_out(g, NULL, threads - 1, &shared, &w);
+    g->work_bytes = lay_out(g, NULL, threads - 1, &batch, &w);
     g->work = hg_alloc(g->work_bytes, 1);
     g->order = points->cells != NULL ? hg_cells_order(points->cells, subset, n) : NULL;
     if (g->work == NULL || (points->cells != NULL && g->order == NULL)) {
