@@ -15,20 +15,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
+
+from outside import check, end, folder, read, write
 
 hinge = os.path.abspath(sys.argv[1])
 source = os.path.abspath(sys.argv[2])
 os.environ.update(HINGE_NO_RESTART="1", OMP_NUM_THREADS="2", LC_ALL="C.UTF-8")
 TIGHT = ["--fold-tolerance", "1e-6", "--drop", "none"]
 SMALL = ["-log2c", "-1,5,2", "-log2g", "-3,-9,-2"]
-failures = 0
-
-
-def check(name, good, detail=""):
-    global failures
-    print(("ok - " if good else "not ok - ") + name + ("" if good else f": {detail}"))
-    failures += not good
 
 
 def grid(*words, code=0, says="", **more):
@@ -36,17 +30,6 @@ def grid(*words, code=0, says="", **more):
     good = done.returncode == code and re.search(says, done.stderr)
     check("grid " + " ".join(map(str, words)), good, f"code {done.returncode}, {done.stderr.strip()}")
     return done.stdout
-
-
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
 
 
 def points(path):
@@ -60,7 +43,6 @@ def points(path):
     return found
 
 
-folder = tempfile.mkdtemp()
 os.chdir(folder)
 with lzma.open(os.path.join(source, "data/breast_cancer.train.xz"), "rt") as packed:
     lines = packed.read().splitlines(True)
@@ -288,6 +270,4 @@ if shutil.which("gnuplot"):
 else:
     print("# no gnuplot to draw")
 
-os.chdir("/")
-shutil.rmtree(folder)
-sys.exit(failures > 0)
+end()

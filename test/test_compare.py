@@ -9,21 +9,15 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+from outside import check, end, folder
 
 SOURCE, PROGRAMS = Path(sys.argv[1]), Path(sys.argv[2])
 if not all((PROGRAMS / name).exists() for name in ("prepare", "run_hinge", "run_libsvm", "judge", "floor")):
     print("the programs of benchmarks/compare are not all built")
     sys.exit(77)
-FOLDER = Path(tempfile.mkdtemp())
-failures = 0
-
-
-def check(name, good, *seen):
-    global failures
-    failures += not good
-    print(f"{'ok' if good else 'not ok'} - {name}", *(() if good else seen), flush=True)
+FOLDER = Path(folder)
 
 
 def compare(*options, wrap=""):
@@ -151,17 +145,13 @@ def check_failures():
     check("a set that fails does not stop the others", status == 1 and others, said)
 
 
-try:
-    for path in (SOURCE / "data").glob("*.xz"):
-        shutil.copy(path, FOLDER)
-    write_regression()
-    check_agreement()
-    check_scaling()
-    check_made()
-    check_grid()
-    check_teams()
-    check_failures()
-finally:
-    shutil.rmtree(FOLDER)
-print(f"{failures} failed")
-sys.exit(failures > 0)
+for path in (SOURCE / "data").glob("*.xz"):
+    shutil.copy(path, FOLDER)
+write_regression()
+check_agreement()
+check_scaling()
+check_made()
+check_grid()
+check_teams()
+check_failures()
+end()

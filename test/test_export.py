@@ -7,14 +7,13 @@ seen, answer what `hinge predict` does. Exit 1 if a check failed.
 import math
 import os
 import random
-import shutil
 import subprocess
 import sys
-import tempfile
+
+from outside import check, end, folder
 
 hinge, compiler = os.path.abspath(sys.argv[1]), sys.argv[2:]
 environment = dict(os.environ, HINGE_NO_RESTART="1", OMP_NUM_THREADS="2")
-failures = 0
 D, N = 5, 90
 
 MAIN = """#include <stdio.h>
@@ -39,12 +38,6 @@ int main(void)
     }
 }
 """
-
-
-def check(name, good, detail=""):
-    global failures
-    print(("ok - " if good else "not ok - ") + name + ("" if good else f": {detail}"))
-    failures += not good
 
 
 def run(*words, code=0, says=""):
@@ -164,13 +157,7 @@ def refusals():
     check("nothing is left of a file that is refused", sorted(os.listdir()) == before, sorted(os.listdir()))
 
 
-folder = tempfile.mkdtemp()
-try:
-    os.chdir(folder)
-    models()
-    refusals()
-finally:
-    os.chdir("/")
-    shutil.rmtree(folder)
-print(f"{failures} failed")
-sys.exit(1 if failures else 0)
+os.chdir(folder)
+models()
+refusals()
+end()

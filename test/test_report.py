@@ -14,19 +14,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+
+from outside import check, end, folder
 
 hinge = os.path.abspath(sys.argv[1])
 source = os.path.abspath(sys.argv[2])
 environment = dict(os.environ, HINGE_NO_RESTART="1", OMP_NUM_THREADS="2")
-failures = 0
-
-
-def check(name, good, detail=""):
-    global failures
-    print(("ok - " if good else "not ok - ") + name + ("" if good else f": {detail}"))
-    failures += not good
 
 
 def near(name, a, b, tolerance):
@@ -444,20 +438,14 @@ def interrupted():
     check("gnuplot's locale", open("bin/gnuplot.locale").read() == "C.UTF-8\n")
 
 
-folder = tempfile.mkdtemp()
-try:
-    os.chdir(folder)
-    shipped = two_classes()
-    unseen(shipped)
-    other_tasks()
-    many_classes()
-    refusals()
-    plot(shipped)
-    interrupted()
-    if shutil.which("gnuplot"):
-        looks()
-finally:
-    os.chdir("/")
-    shutil.rmtree(folder)
-print(f"{failures} failed")
-sys.exit(1 if failures else 0)
+os.chdir(folder)
+shipped = two_classes()
+unseen(shipped)
+other_tasks()
+many_classes()
+refusals()
+plot(shipped)
+interrupted()
+if shutil.which("gnuplot"):
+    looks()
+end()

@@ -11,32 +11,19 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
+
+from outside import check, end, folder, read, write
 
 hinge = os.path.abspath(sys.argv[1])
 digits = os.path.join(os.path.abspath(sys.argv[2]), "data/digits.train.xz")
-failures = 0
-
-
-def check(name, good, detail=""):
-    global failures
-    print(("ok - " if good else "not ok - ") + name + ("" if good else f": {detail}"))
-    failures += not good
 
 
 def run(*words):
     return subprocess.run(list(map(str, words)), capture_output=True, text=True)
 
 
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
-
-
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read().splitlines(True)
+def lines_of(path):
+    return read(path).splitlines(True)
 
 
 def labels(lines):
@@ -47,7 +34,7 @@ def parts(data, *words):
     """What is taken of data and what is left, which are a partition that keeps the order."""
     done = run(hinge, "sample", *words[:-1], data, words[-1], "part", "rest")
     check(f"sample {words} of {data}", done.returncode == 0 and not done.stderr, done.stderr)
-    whole, part, rest = read(data), read("part"), read("rest")
+    whole, part, rest = lines_of(data), lines_of("part"), lines_of("rest")
     mixed, k = [], 0
     for line in whole:
         k += k < len(part) and part[k] == line
@@ -57,7 +44,6 @@ def parts(data, *words):
     return part
 
 
-folder = tempfile.mkdtemp()
 os.chdir(folder)
 
 # ---- check ----
@@ -126,15 +112,13 @@ check("more than there are", done.returncode == 1 and "50 lines" in done.stderr,
 check("zero, and no count", run(hinge, "sample", "values", 0).returncode == run(hinge, "sample", "values").returncode == 2)
 write("t.csv", "kind,x\n" + "".join(f"{'ab'[k % 2]},{k}\n" for k in range(10)))
 run(hinge, "sample", "--header", "t.csv", 4, "part", "rest")
-check("a header begins both", read("part")[0] == read("rest")[0] == "kind,x\n" and len(read("part")) == 5 and
-      len(read("rest")) == 7)
-rare = read("rare")
+check("a header begins both", lines_of("part")[0] == lines_of("rest")[0] == "kind,x\n" and len(lines_of("part")) == 5 and
+      len(lines_of("rest")) == 7)
+rare = lines_of("rare")
 for files in ["rare"], ["half", "rare"], ["half", "half"], ["half", "no-folder/rest"]:
     done = run(hinge, "sample", "rare", 20, *files)
     check("files that cannot be written: nothing is", done.returncode > 0 and f"{files[-1]}: cannot" in done.stderr and
-          read("rare") == rare and not os.path.exists("half"), done.stderr)
+          lines_of("rare") == rare and not os.path.exists("half"), done.stderr)
 check("a full disk", run(hinge, "sample", "rare", 20, "/dev/full").returncode == 1)
 
-os.chdir("/")
-shutil.rmtree(folder)
-sys.exit(failures > 0)
+end()
