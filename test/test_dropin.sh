@@ -10,27 +10,20 @@ folder=$1 source=$2 count=$3
 for program in svm-train svm-predict svm-scale xz awk; do
     command -v $program >/dev/null 2>&1 || { echo "no $program"; exit 77; }
 done
-case $folder in /*) ;; *) folder=$PWD/$folder ;; esac
-case $source in /*) ;; *) source=$PWD/$source ;; esac
-case $count in /* | '') ;; *) count=$PWD/$count ;; esac
+folder=$(realpath "$folder") source=$(realpath "$source")
+[ -z "$count" ] || count=$(realpath "$count")
 [ -f "$folder/libsvm.so.3" ] || { echo "no libsvm.so.3 in '$folder'"; exit 77; }
 
-work=$(mktemp -d) || exit 77
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' HUP TERM INT
-cd "$work" || exit 77
+. "$(dirname "$0")/outside.sh"
 unset LD_LIBRARY_PATH LD_PRELOAD
 export OMP_WAIT_POLICY=passive
-failures=0
 
-ok() { echo "ok - $1"; }
-not_ok() { echo "not ok - $1"; failures=$((failures + 1)); }
 ours() { LD_LIBRARY_PATH=$folder "$@"; }
 # check NAME COMMAND...
 check() {
     name=$1
     shift
-    if "$@" >check.out 2>&1; then ok "$name"; else not_ok "$name"; sed 's/^/#   /' check.out; fi
+    if "$@" >check.out 2>&1; then ok "$name"; else not_ok "$name" check.out; fi
 }
 
 # ---- which library runs --------------------------------------------------------------------------------------
@@ -236,7 +229,7 @@ python() {
     case $code in
     0) ok "$name" ;;
     77) echo "ok - $name # skip: $(tail -1 check.out)" ;;
-    *) not_ok "$name"; sed 's/^/#   /' check.out ;;
+    *) not_ok "$name" check.out ;;
     esac
 }
 if [ -x /usr/bin/python3 ]; then
@@ -257,4 +250,4 @@ else
     echo "ok - PyPI's libsvm-official # skip: no package libsvm"
 fi
 
-[ $failures = 0 ] || { echo "$failures checks failed"; exit 1; }
+end

@@ -9,27 +9,16 @@ for program in "$hinge_mpi" "$hinge"; do
     [ -x "$program" ] || { echo "no program at '$program'"; exit 1; }
 done
 hinge_mpi=$(realpath "$hinge_mpi") hinge=$(realpath "$hinge") source=$(realpath "$source")
-folder=$(mktemp -d) || exit 77
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$folder" || exit 77
+. "$(dirname "$0")/outside.sh"
 # Open MPI's: more ranks than processors, root in a container; MPICH ignores them
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_mpi_yield_when_idle=1 HINGE_NO_RESTART=1 LC_ALL=C OMP_WAIT_POLICY=passive
-failures=0 cases=0
+export OMPI_MCA_mpi_yield_when_idle=1 LC_ALL=C OMP_WAIT_POLICY=passive
 
 # expect NAME COMMAND...: the command succeeds
 expect() {
     name=$1
     shift
-    cases=$((cases + 1))
-    if "$@" >out 2>&1; then
-        echo "ok - $name"
-    else
-        echo "not ok - $name"
-        sed 's/^/#   /' out
-        failures=$((failures + 1))
-    fi
+    if "$@" >out 2>&1; then ok "$name"; else not_ok "$name" out; fi
 }
 
 ranks() {
@@ -273,5 +262,4 @@ expect "all by 2 ranks" ranks 2 train -q -c 1000 -g 20 blobs whole
 "$hinge" predict -q blobs rest a && "$hinge" predict -q blobs whole b
 expect "as good a model" test "$(diff a b | grep -c '^<')" -le 2
 
-echo "$cases checks, $failures failed"
-[ $failures -eq 0 ]
+end

@@ -4,20 +4,9 @@
 
 hinge=$1
 [ -x "$hinge" ] || { echo "no hinge command at '$hinge'"; exit 77; }
-case $hinge in /*) ;; *) hinge=$PWD/$hinge ;; esac
-
-folder=$(mktemp -d) || exit 77
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' HUP TERM
-cd "$folder" || exit 77
-export HINGE_NO_RESTART=1
+hinge=$(realpath "$hinge") digits=$(realpath "$2")/data/digits.train.xz
+. "$(dirname "$0")/outside.sh"
 unset OMP_NUM_THREADS
-failures=0
-digits=$2/data/digits.train.xz
-case $2 in /*) ;; *) digits=$OLDPWD/$digits ;; esac
-
-ok() { echo "ok - $1"; }
-not_ok() { echo "not ok - $1"; failures=$((failures + 1)); [ ! -s err ] || sed 's/^/#   /' err; }
 
 # check NAME COMMAND...: the command succeeds. What hinge prints is in out and err until it runs again
 check() {
@@ -29,7 +18,7 @@ check() {
         mv new.out out
         mv new.err err
     fi
-    if [ $code = 0 ]; then ok "$name"; else not_ok "$name: $*"; fi
+    if [ $code = 0 ]; then ok "$name"; else not_ok "$name: $*" err; fi
 }
 
 # refuses CODE WORDS ARGUMENT...: hinge ends with CODE, and one line on stderr that has the words
@@ -41,7 +30,7 @@ refuses() {
     if [ "$got" = "$code" ] && grep -q "^hinge: .*$words" err && [ "$(wc -l <err)" -eq 1 ]; then
         ok "refuses $*"
     else
-        not_ok "refuses $*: code $got instead of $code, or no '$words' on stderr"
+        not_ok "refuses $*: code $got instead of $code, or no '$words' on stderr" err
     fi
 }
 
@@ -901,5 +890,4 @@ check "scales what has words" "$hinge" scale --output scaled.txt words.txt
 check "and keeps them" has scaled.txt '^cat '
 refuses 1 "the label 'a cat' holds a character that no label of LIBSVM text may have" scale words.csv
 
-echo "# $failures checks failed"
-[ $failures = 0 ]
+end
