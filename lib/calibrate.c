@@ -155,13 +155,7 @@ static void part_set_rest(struct part *part, const struct hg_problem *pr, size_t
     part->job.params.positive_class = NULL;
 }
 
-static int by_row(const void *a, const void *b)
-{
-    uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
-    return p < q ? -1 : p > q;
-}
-
-/* Splits a problem's points into those held out by fold f and those trained on, in the order of rows. */
+/* Splits a problem's points into those held out by fold f and those trained on. */
 static void split(const struct hg_problem *pr, size_t p, size_t f, struct part *part)
 {
     struct hg_job *job = &part->job;
@@ -177,7 +171,6 @@ static void split(const struct hg_problem *pr, size_t p, size_t f, struct part *
             part->train[job->n_train++] = row;
         }
     }
-    qsort(part->train, job->n_train, sizeof *part->train, by_row);
 }
 
 /* Decision values whose sign is as the whole model has it; label: of its first class. Without a model where training

@@ -59,7 +59,7 @@ hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs);
 struct hg_job {
     size_t number;
     int threads;
-    const uint32_t *train, *held; /* rows: those trained on, ascending; the others take no part */
+    const uint32_t *train, *held; /* rows: those trained on; the others take no part */
     size_t n_train, n_held;
     const double *y;       /* of all rows of x */
     bool copy;             /* train on a copy of the rows, as it must be where a class of y is missing among them (beta0
