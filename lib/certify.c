@@ -209,8 +209,7 @@ static hinge_status share_sides(struct hg_qp *qp, const double *sums, const doub
         return HINGE_OK;
     double least = INFINITY, largest = -INFINITY;
     struct hg_numbered *near;
-    uint32_t *order;
-    HG_TRY(HG_MAKE(err, "the order of rows", HG_ARRAY(near, qp->n), HG_ARRAY(order, qp->n)));
+    HG_TRY(HG_MAKE(err, "the order of rows", HG_ARRAY(near, qp->n)));
     for (size_t k = 0; k < qp->n; k++) {
         double f = g[k] + qp->off[0][k], beta = hg_qp_beta(qp, k);
         least = beta < qp->hi[0][k] ? fmin(least, f) : least;
@@ -219,9 +218,7 @@ static hinge_status share_sides(struct hg_qp *qp, const double *sums, const doub
     for (size_t k = 0; k < qp->n; k++)
         near[k] = (struct hg_numbered){ fabs(g[k] + qp->off[0][k] - (least + largest) / 2), (uint32_t)k };
     qsort(near, qp->n, sizeof *near, hg_by_value_and_number);
-    for (size_t k = 0; k < qp->n; k++)
-        order[k] = near[k].number;
-    hg_problem_share(qp, sums, order);
+    hg_problem_share(qp, sums, near);
     hg_free(near);
     return HINGE_OK;
 }

@@ -441,7 +441,7 @@ static void unscale(struct hg_qp *qp, const double *sums)
     }
 }
 
-bool hg_problem_share(struct hg_qp *qp, const double *sums, const uint32_t *order)
+bool hg_problem_share(struct hg_qp *qp, const double *sums, const struct hg_numbered *order)
 {
     double lacking = sums[0], other = -sums[1];
     for (size_t k = 0; k < qp->n; k++) {
@@ -453,7 +453,7 @@ bool hg_problem_share(struct hg_qp *qp, const double *sums, const uint32_t *orde
     if (!(lacking > 1e-9 * sums[0])) /* rounding */
         return false;
     for (size_t at = 0; at < qp->n && lacking > 0; at++) {
-        size_t k = order != NULL ? order[at] : at;
+        size_t k = order != NULL ? order[at].number : at;
         double room = HG_MIN(qp->hi[0][k] - qp->beta[0][k], qp->beta[1][k] - qp->lo[1][k]);
         double part = HG_MIN(HG_MAX(room, 0.0), lacking);
         qp->beta[0][k] += part;

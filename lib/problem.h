@@ -89,7 +89,7 @@ void hg_problem_take(const struct hg_problem *problem, const double *beta, const
 /* Shares out what sums lack: nu-SVR whose tube is 0 has points with both coefficients, of which a model keeps the
  * difference: what the sums lack goes to both sides of points inside their boxes, in the order given (NULL: by number),
  * which leaves all differences as they are. false: the sums lack nothing. */
-bool hg_problem_share(struct hg_qp *qp, const double *sums, const uint32_t *order);
+bool hg_problem_share(struct hg_qp *qp, const double *sums, const struct hg_numbered *order);
 
 /* An entry's part of the duality gap, and the slackness of its two variables, beta = alpha - alpha*, where it is larger
  * than *slackness. slope = g + off + bias. */

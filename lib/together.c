@@ -9,7 +9,6 @@
 #include "lib/lowrank.h"
 #include "lib/params.h"
 #include "lib/training.h"
-#include "solver/smo/many.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,7 +35,7 @@ struct together {
     struct hg_gram rows, *own; /* [threads] those of one thread each */
     struct hg_rows **own_rows; /* [threads] */
     struct hg_many many;
-    struct hg_many_problem *problem, **list; /* [n_problems] */
+    struct hg_many_problem **list; /* [n_problems] those that t->begun has */
     struct hg_halt halt;
     hinge_stages stages;       /* of rows that are made */
     double told;               /* when progress was told last, */
@@ -53,15 +52,20 @@ static bool may_begin(const struct hg_training *t)
            t->cells.count == 0 && hg_lowrank_inside(pr, pr->n) == 0;
 }
 
+size_t hg_add_to_ranges(struct hg_range *range, size_t count, size_t point)
+{
+    if (count == 0 || point != (size_t)range[count - 1].first + range[count - 1].count)
+        range[count++] = (struct hg_range){ (uint32_t)point, 0 };
+    range[count - 1].count++;
+    return count;
+}
+
 /* Makes a problem of coefficients 0. */
 static hinge_status begin_problem(struct together *g, size_t p, hinge_error *err)
 {
     const struct hg_training *t = g->t;
     struct hg_begun *begun = &t->begun[p];
-    struct hg_many_problem *many = &g->problem[p];
     struct hg_reduced reduced;
-    const size_t *start = t->distinct.problem.start;
-    const size_t from[] = { start[p], 0, start[p + 1] }, to[] = { start[p + 1], start[p], g->n };
     uint32_t *point = g->point + p * g->n;
     struct hg_range *range = g->range + p * RANGES;
     hinge_status status = hg_reduced_init(&reduced, &t->distinct, &t->problem, p, err);
@@ -71,12 +75,11 @@ static hinge_status begin_problem(struct together *g, size_t p, hinge_error *err
     reduced.qp = (struct hg_qp){ 0 };
     hg_reduced_free(&reduced);
     HG_TRY(status);
-    HG_TRY(HG_MAKE(err, "the gradient of a problem", HG_ZEROS(begun->g, g->n)));
-    *many = (struct hg_many_problem){ .qp = &begun->qp, .g = begun->g, .point = point, .range = range };
-    for (size_t k = 0; k < RANGES; k++)
-        if (from[k] < to[k])
-            range[many->n_ranges++] = (struct hg_range){ (uint32_t)from[k], (uint32_t)(to[k] - from[k]) };
-    g->list[p] = many;
+    begun->many = (struct hg_many_problem){ .qp = &begun->qp, .point = point, .range = range };
+    HG_TRY(HG_MAKE(err, "the gradient of a problem", HG_ZEROS(begun->many.g, g->n)));
+    for (size_t k = 0; k < g->n; k++)
+        begun->many.n_ranges = hg_add_to_ranges(range, begun->many.n_ranges, point[k]);
+    g->list[p] = &begun->many;
     return HINGE_OK;
 }
 
@@ -89,14 +92,14 @@ static void on_question(void *arg)
     uint64_t steps = 0;
     size_t p = 0;
     for (size_t k = 0; k < g->n_problems; k++) {
-        steps += g->problem[k].report.iterations;
-        p = g->problem[k].report.violation > g->problem[p].report.violation ? k : p;
+        steps += g->list[k]->report.iterations;
+        p = g->list[k]->report.violation > g->list[p]->report.violation ? k : p;
     }
     if (steps == g->steps && now - g->told < ASK_EVERY)
         return;
     g->steps = steps;
     g->told = now;
-    const hinge_report *report = &g->problem[p].report;
+    const hinge_report *report = &g->list[p]->report;
     hinge_progress progress = { .problem = p,
                                 .n_problems = g->n_problems,
                                 .rounds = report->rounds,
@@ -105,7 +108,7 @@ static void on_question(void *arg)
                                 .objective = report->objective,
                                 .n = g->n,
                                 .n_active = g->n,
-                                .n_sv = hg_qp_support(g->problem[p].qp, NULL, NULL, NULL),
+                                .n_sv = hg_qp_support(g->list[p]->qp, NULL, NULL, NULL),
                                 .rows_computed = g->many.pool.rows_made,
                                 .seconds = now - g->t->begin };
     if (params->progress(params->progress_arg, &progress) != 0)
@@ -117,10 +120,9 @@ static void tell_work(struct together *g)
 {
     struct hg_training *t = g->t;
     const struct hg_pool *pool = &g->many.pool;
-    hinge_report *first = &t->begun[0].report;
+    hinge_report *first = &g->list[0]->report;
     for (size_t p = 0; p < g->n_problems; p++) {
-        hinge_report *report = &t->begun[p].report;
-        *report = g->problem[p].report;
+        hinge_report *report = &g->list[p]->report;
         report->memory_bytes = 0; /* begun_bytes has that of all */
         report->stages.read = g->rows.super.stages != NULL ? report->phase.rows : 0;
         report->stages.gbytes = g->rows.super.stages != NULL ? 1e-9 * (double)report->bytes_read : 0;
@@ -150,8 +152,7 @@ static hinge_status share(struct together *g, bool *wanted, hinge_error *err)
     size_t threads = (size_t)t->threads;
     HG_TRY(HG_MAKE(err, "the problems of all classes", HG_TABLE(g->point, g->n_problems, g->n),
                    HG_TABLE(g->range, g->n_problems, (size_t)RANGES), HG_ZEROS(g->own, threads),
-                   HG_ZEROS(g->own_rows, threads), HG_ZEROS(g->problem, g->n_problems),
-                   HG_ZEROS(g->list, g->n_problems)));
+                   HG_ZEROS(g->own_rows, threads), HG_ZEROS(g->list, g->n_problems)));
     HG_TRY(hg_copy_rows(&t->copy, pr, NULL, g->n, t->threads, &g->rows, err));
     double bytes = (double)g->n * (double)g->n * sizeof(float);
     *wanted = g->rows.super.cost >= DEAR && bytes <= fmin(MOST_BYTES, (double)t->cache_bytes);
@@ -179,7 +180,7 @@ static hinge_status solve(struct together *g, hinge_error *err)
     if (status == HINGE_OK)
         tell_work(g);
     for (size_t p = 0; p < g->n_problems; p++)
-        hg_many_forget(&g->many, &g->problem[p]);
+        hg_many_forget(&g->many, &t->begun[p].many);
     return status;
 }
 
@@ -210,17 +211,17 @@ void hg_take_begun(const struct hg_training *t, size_t p, struct hg_qp *qp, stru
         return;
     const struct hg_begun *begun = &t->begun[p];
     memcpy(qp->beta[0], begun->qp.beta[0], qp->n * sizeof *qp->beta[0]);
-    options->g = t->stop == 0 ? begun->g : NULL; /* it may be torn */
-    options->close = begun->report.outcome == HINGE_CONVERGED;
+    options->g = t->stop == 0 ? begun->many.g : NULL; /* it may be torn */
+    options->close = begun->many.report.outcome == HINGE_CONVERGED;
 }
 
 void hg_end_together(struct hg_training *t)
 {
     for (size_t p = 0; t->begun != NULL && p < t->problem.n_problems; p++) {
-        hg_add_work(&t->solutions[p].report, &t->begun[p].report);
-        t->solutions[p].rows_computed += (double)t->begun[p].report.rows_computed;
+        hg_add_work(&t->solutions[p].report, &t->begun[p].many.report);
+        t->solutions[p].rows_computed += (double)t->begun[p].many.report.rows_computed;
         hg_qp_free(&t->begun[p].qp);
-        hg_free(t->begun[p].g);
+        hg_free(t->begun[p].many.g);
     }
     hg_free(t->begun);
     t->begun = NULL;

@@ -9,7 +9,7 @@
 #include "lib/distinct.h"
 #include "lib/model.h"
 #include "lib/problem.h"
-#include "solver/smo/block.h"
+#include "solver/smo/many.h"
 
 #include <pthread.h>
 
@@ -52,8 +52,7 @@ struct hg_refold {
 /* What a problem has come to side by side with the others (together.c): where its own run begins. */
 struct hg_begun {
     struct hg_qp qp;
-    double *g;           /* [qp.n] K beta; NULL: it is to be made anew */
-    hinge_report report; /* of the work so far */
+    struct hg_many_problem many; /* its gradient, to be freed, and the report of the work so far */
 };
 
 struct hg_training {
@@ -82,7 +81,9 @@ bool hg_wants_f32(const struct hg_training *t);
 size_t hg_problem_bytes(const struct hg_training *t, size_t n);
 bool hg_side_by_side(const struct hg_training *t);
 
-/* together.c: begins the problems of one-versus-rest by rows that all of them share, where those are dear; sets a run
+/* together.c: adds a point to `count` ranges of those that follow each other; returns how many there are then. */
+size_t hg_add_to_ranges(struct hg_range *range, size_t count, size_t point);
+/* Begins the problems of one-versus-rest by rows that all of them share, where those are dear; sets a run
  * of problem p to where it is then, if anywhere; adds the work of that to the solutions', and frees it. */
 hinge_status hg_begin_together(struct hg_training *t, hinge_error *err);
 void hg_take_begun(const struct hg_training *t, size_t p, struct hg_qp *qp, struct hg_smo_options *options);

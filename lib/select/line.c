@@ -6,6 +6,7 @@
 #include "lib/folds.h"
 #include "lib/model.h"
 #include "lib/select/select.h"
+#include "lib/training.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,22 +19,6 @@ double hg_select_most_nu(const struct hg_selecting *s, size_t f, double *class_w
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
-
-static void add_to_ranges(struct hg_range *range, size_t *count, size_t point)
-{
-    if (*count > 0 && point == (size_t)range[*count - 1].first + range[*count - 1].count)
-        range[*count - 1].count++;
-    else
-        range[(*count)++] = (struct hg_range){ (uint32_t)point, 1 };
-}
-
-/* Points of a problem as ranges of those of all. */
-static void find_ranges(struct hg_part *part)
-{
-    for (size_t k = 0; k < part->n; k++)
-        add_to_ranges(part->range, &part->many.n_ranges, part->point[k]);
-    part->many.range = part->range;
-}
 
 /* The points that each fold holds out, as ranges. */
 static hinge_status find_held(struct hg_selecting *s, hinge_error *err)
@@ -48,7 +33,7 @@ static hinge_status find_held(struct hg_selecting *s, hinge_error *err)
         s->held_from[f] = all;
         for (size_t i = 0; i < pr->n; i++)
             if (fold[pr->order[i]] == (int)f)
-                add_to_ranges(s->held + all, &count, i);
+                count = hg_add_to_ranges(s->held + all, count, i);
         all += count;
     }
     s->held_from[s->out->n_folds] = all;
@@ -77,7 +62,9 @@ hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err)
             part->moved = values + part->n;
             values += 2 * part->n;
             at += part->n;
-            find_ranges(part);
+            part->many.range = part->range;
+            for (size_t k = 0; k < part->n; k++)
+                part->many.n_ranges = hg_add_to_ranges(part->range, part->many.n_ranges, part->point[k]);
             if (status == HINGE_OK) {
                 part->many.elsewhere = s->held + s->held_from[f];
                 part->many.n_elsewhere = s->held_from[f + 1] - s->held_from[f];
