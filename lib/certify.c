@@ -305,8 +305,7 @@ static hinge_status open_problem(struct opened *o, const hinge_model *m, const h
                                  const hinge_params *params, hinge_error *err)
 {
     *o = (struct opened){ .m = m };
-    if (params == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    HG_NEED(err, params, "params");
     if (params->scaling != NULL && m->scale_factor == NULL)
         return hg_fail(err, HINGE_EINVAL, "scaling: the model has none; scale the rows (hinge_scaling_apply), and set "
                                           "it to NULL");
@@ -329,8 +328,8 @@ hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const do
     struct opened o;
     memset(&c, 0, sizeof c);
     hg_ok(err);
-    if (m == NULL || certificate == NULL)
-        return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "certificate");
+    HG_NEED(err, m, "model");
+    HG_NEED(err, certificate, "certificate");
     HG_TRY(open_problem(&o, m, x, y, params, err));
     hinge_status status = HINGE_OK;
     for (size_t p = 0; p < o.problem.n_problems && status == HINGE_OK; p++)
@@ -413,8 +412,8 @@ static hinge_status look_at_problem(const struct opened *o, size_t p, double tol
 static hinge_status check_kinds(const hinge_model *m, const void *out, double tolerance, hinge_error *err)
 {
     hg_ok(err);
-    if (m == NULL || out == NULL)
-        return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "kinds");
+    HG_NEED(err, m, "model");
+    HG_NEED(err, out, "kinds");
     if (!hinge_task_info(m->task)->classifies)
         return hg_fail(err, HINGE_EINVAL, "model: slack classes are those of classification");
     if (!(tolerance >= 0 && tolerance < 0.5))
@@ -440,8 +439,7 @@ hinge_status hinge_kinds_each(const hinge_model *m, const hinge_matrix *x, const
 {
     struct opened o;
     hinge_kinds kinds;
-    if (each == NULL)
-        return hg_fail(err, HINGE_EINVAL, "each: NULL");
+    HG_NEED(err, each, "each");
     HG_TRY(check_kinds(m, &kinds, tolerance, err));
     HG_TRY(open_problem(&o, m, x, y, params, err));
     hinge_point *points;

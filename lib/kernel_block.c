@@ -166,8 +166,7 @@ static bool same_view(const hinge_matrix *a, const hinge_matrix *b)
 static hinge_status check(const struct block *k, const hinge_kernel *kernel, hinge_error *err)
 {
     size_t values;
-    if (kernel == NULL)
-        return hg_fail(err, HINGE_EINVAL, "kernel: NULL");
+    HG_NEED(err, kernel, "kernel");
     if (kernel->type == HINGE_PRECOMPUTED)
         return hg_fail(err, HINGE_EINVAL, "kernel: a precomputed kernel's values are given, not computed");
     HG_TRY(hg_matrix_check(k->a, "a", err));

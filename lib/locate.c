@@ -162,7 +162,7 @@ hinge_status hinge_model_locate(hinge_model *m, const hinge_matrix *x, const dou
                                 hinge_error *err)
 {
     size_t *index;
-    HG_TRY(hg_need_model(m, err));
+    HG_NEED(err, m, "model");
     HG_TRY(hg_matrix_check(x, "x", err));
     if (m->sv != NULL && m->n_sv > 0 && x->cols != m->d)
         return hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);

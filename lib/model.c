@@ -432,7 +432,7 @@ static hinge_status replace(hinge_model *m, hinge_model *changed, hinge_error *e
 
 hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *err)
 {
-    HG_TRY(hg_need_model(m, err));
+    HG_NEED(err, m, "model");
     if (n_features < m->d)
         return hg_fail(err, HINGE_EINVAL, "n_features: %zu, but the model has %zu already", n_features, m->d);
     if (n_features == m->d || m->sv == NULL)
@@ -452,7 +452,7 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
 
 hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size_t n, hinge_error *err)
 {
-    HG_TRY(hg_need_model(m, err));
+    HG_NEED(err, m, "model");
     if (m->sv == NULL || m->scale_factor != NULL || n != m->d)
         return hg_fail(err, HINGE_EINVAL, "columns: %zu of a model with %zu features%s", n, m->d,
                        m->sv == NULL              ? ", of a precomputed kernel"
@@ -477,7 +477,7 @@ const size_t *hinge_model_columns(const hinge_model *m, size_t *n)
 hinge_status hinge_model_set_words(hinge_model *m, const hinge_words *words, hinge_error *err)
 {
     hinge_words copy = { 0 };
-    HG_TRY(hg_need_model(m, err));
+    HG_NEED(err, m, "model");
     if (words != NULL && words->count > 0) {
         if (m->labels == NULL)
             return hg_fail(err, HINGE_EINVAL, "words: the model has no classes that they could name");
@@ -501,7 +501,7 @@ hinge_status hg_model_set_scaling(hinge_model *m, const double *const part[4], h
 {
     bool scales = part[0] != NULL && part[1] != NULL;
     hinge_status status = HINGE_OK;
-    HG_TRY(hg_need_model(m, err));
+    HG_NEED(err, m, "model");
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: the values of a precomputed kernel cannot be scaled");
     if (m->columns != NULL)

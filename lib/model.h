@@ -108,12 +108,6 @@ size_t hg_model_coef_rows(const hinge_model *model);
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
                           size_t n_sv, size_t d);
 
-/* Refuses NULL as a model. */
-static inline hinge_status hg_need_model(const hinge_model *model, hinge_error *err)
-{
-    return model != NULL ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "model: NULL");
-}
-
 /* Fills the derived part. The last step of training and of loading. */
 hinge_status hg_model_finish(hinge_model *model, int threads, hinge_error *err);
 

@@ -43,7 +43,7 @@ const double *hinge_model_scale_base(const hinge_model *m)
 
 hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_error *err)
 {
-    HG_TRY(hg_need_model(m, err));
+    HG_NEED(err, m, "model");
     if (i >= m->n_sv)
         return hg_fail(err, HINGE_EINVAL, "i: there is no support vector %zu, only %zu", i, m->n_sv);
     if (m->sv == NULL)
@@ -54,7 +54,7 @@ hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_err
 
 hinge_status hinge_model_weights(const hinge_model *m, size_t problem, double *w, hinge_error *err)
 {
-    HG_TRY(hg_need_model(m, err));
+    HG_NEED(err, m, "model");
     if (m->weights == NULL && m->sv_serial == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: its kernel is %s; only linear and precomputed ones have weights",
                        hinge_kernel_info(m->kernel.type)->keyword);
@@ -73,7 +73,7 @@ hinge_status hinge_model_weights(const hinge_model *m, size_t problem, double *w
 
 hinge_status hinge_model_beta(const hinge_model *m, size_t n, double *beta, hinge_error *err)
 {
-    HG_TRY(hg_need_model(m, err));
+    HG_NEED(err, m, "model");
     if (m->sv_index == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: read from a file, its training rows are not known");
     if (n != m->n_trained)
@@ -92,7 +92,7 @@ hinge_status hinge_model_set_training(hinge_model *m, const hinge_params *p, hin
 {
     double *t = NULL;
     size_t k = p != NULL ? p->n_class_weights : 0;
-    HG_TRY(hg_need_model(m, err));
+    HG_NEED(err, m, "model");
     if (p != NULL && p->task != m->task)
         return hg_fail(err, HINGE_EINVAL, "params.task: not that of the model");
     if (p != NULL) {

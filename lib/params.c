@@ -197,8 +197,7 @@ bool hg_params_need_interior(const hinge_params *p)
 hinge_status hinge_params_check(const hinge_params *params, size_t n, size_t n_features, hinge_error *err)
 {
     hinge_params resolved;
-    if (params == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    HG_NEED(err, params, "params");
     HG_TRY(hg_params_check(params, n, n_features, &resolved, err));
     if (params->scaling != NULL && params->kernel.type == HINGE_PRECOMPUTED)
         return hg_fail(err, HINGE_EINVAL, "scaling: the values of a precomputed kernel cannot be scaled");

@@ -218,8 +218,7 @@ static int team_for(const hinge_model *m, size_t rows, int asked)
 
 static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *o, hinge_error *err)
 {
-    if (m == NULL)
-        return hg_fail(err, HINGE_EINVAL, "model: NULL");
+    HG_NEED(err, m, "model");
     hinge_status status = hg_matrix_check(x, "x", err);
     if (status != HINGE_OK || x == NULL) /* which is refused */
         return status;

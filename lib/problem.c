@@ -218,8 +218,7 @@ static hinge_status check_problem(const hinge_matrix *x, const double *y, const 
                                   hinge_params *resolved, hinge_error *err)
 {
     HG_TRY(hg_matrix_check(x, "x", err));
-    if (params == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    HG_NEED(err, params, "params");
     if (x->rows == 0)
         return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
     if (params->scaling != NULL)

@@ -132,7 +132,7 @@ hinge_status hinge_scaling_attach(const hinge_scaling *s, hinge_model *model, hi
 {
     double *factor = NULL;
     size_t n = s->n_features;
-    HG_TRY(hg_need_model(model, err));
+    HG_NEED(err, model, "model");
     if (n != hinge_model_n_features(model))
         return hg_fail(err, HINGE_EINVAL, "scaling: %zu features, but the model has %zu", n,
                        hinge_model_n_features(model));

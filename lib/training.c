@@ -186,8 +186,8 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
     hinge_model *m = NULL;
     double begin = hg_now();
     hg_ok(err);
-    if (model == NULL || params == NULL)
-        return hg_fail(err, HINGE_EINVAL, "%s: NULL", model == NULL ? "model" : "params");
+    HG_NEED(err, model, "model");
+    HG_NEED(err, params, "params");
     HG_TRY(hg_scaled_init(&scaled, x, params, err));
     struct hg_refold refold = { .folds = HG_FOLDS, .eps = fold_eps(params) };
     bool refolds = params->probability && params->scaling == NULL; /* otherwise each fold has its own scaling */

@@ -170,8 +170,8 @@ hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, 
     struct validation v = { .problem = &problem, .folds = folds };
     v.jobs = (struct hg_jobs){ .others = others, .x = x, .y = y, .n_jobs = folds, .begin = hg_now(),
                                .job = validate_fold, .arg = &v };
-    if (params == NULL || predictions == NULL)
-        return hg_fail(err, HINGE_EINVAL, "%s: NULL", params == NULL ? "params" : "predictions");
+    HG_NEED(err, params, "params");
+    HG_NEED(err, predictions, "predictions");
     v.jobs.params = *params;
     v.jobs.params.beta0 = NULL;
     v.jobs.params.scaling = NULL;

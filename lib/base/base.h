@@ -37,6 +37,12 @@ hinge_status hg_ok(hinge_error *err);
         if (tried_ != HINGE_OK) \
             return tried_; \
     } while (0)
+/* Refuses NULL, by its name, in the same way. */
+#define HG_NEED(err, pointer, name) \
+    do { \
+        if ((pointer) == NULL) \
+            return hg_fail((err), HINGE_EINVAL, "%s: NULL", (name)); \
+    } while (0)
 /* Takes the status of a call that is made only where all before it went well. */
 #define HG_THEN(status, call) ((status) = (status) == HINGE_OK ? (call) : (status))
 

@@ -519,10 +519,8 @@ hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, co
                           const hinge_params *params, const hinge_select_options *options, hinge_error *err)
 {
     struct hg_selecting s = { .y = y, .given = params, .begin = hg_now() };
-    if (selection == NULL)
-        return hg_fail(err, HINGE_EINVAL, "selection: NULL");
-    if (params == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    HG_NEED(err, selection, "selection");
+    HG_NEED(err, params, "params");
     HG_TRY(hg_matrix_check(x, "x", err));
     s.x = *x;
     if (options != NULL)

@@ -381,8 +381,8 @@ static hinge_status look_for_contradiction(struct hg_dense *r, hinge_qp_result *
 hinge_status hinge_qp_solve(const hinge_qp *problem, hinge_qp_result *result, hinge_error *err)
 {
     hg_ok(err);
-    if (problem == NULL || result == NULL)
-        return hg_fail(err, HINGE_EINVAL, "%s: NULL", problem == NULL ? "problem" : "result");
+    HG_NEED(err, problem, "problem");
+    HG_NEED(err, result, "result");
     hinge_status status = HINGE_OK;
     struct hg_dense r = { 0 };
     hinge_qp_result out = *result;

@@ -42,8 +42,7 @@ hinge_status hinge_polynomial_dimension(size_t d, int degree, size_t rows, size_
     size_t count, values;
     if (degree < 0)
         return hg_fail(err, HINGE_EINVAL, "degree: %d is negative", degree);
-    if (dimension == NULL)
-        return hg_fail(err, HINGE_EINVAL, "dimension: NULL");
+    HG_NEED(err, dimension, "dimension");
     if (d >= INT32_MAX || !binomial(d, (size_t)degree, &count))
         return hg_fail(err, HINGE_ESIZE,
                        "degree: %d of %zu features has more monomials than can be numbered; use the "

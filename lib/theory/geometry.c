@@ -35,8 +35,8 @@ static size_t problem_sv(const hinge_model *m, size_t problem, uint32_t *id, dou
 
 static hinge_status check_problem(const hinge_model *m, size_t problem, const void *out, hinge_error *err)
 {
-    if (m == NULL || out == NULL)
-        return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "result");
+    HG_NEED(err, m, "model");
+    HG_NEED(err, out, "result");
     if (problem >= m->n_problems)
         return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
     return HINGE_OK;
@@ -102,8 +102,7 @@ static hinge_status open_points(struct plain *p, const hinge_matrix *x, const hi
     hinge_params params = hinge_params_default(HINGE_ONE_CLASS);
     struct hg_problem *pr = &p->problem;
     *p = (struct plain){ .ids = NULL };
-    if (kernel == NULL)
-        return hg_fail(err, HINGE_EINVAL, "kernel: NULL");
+    HG_NEED(err, kernel, "kernel");
     params.kernel = *kernel;
     params.threads = threads;
     HG_TRY(hg_problem_init(pr, x, NULL, &params, err));

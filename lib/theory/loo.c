@@ -137,8 +137,7 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
     hinge_leave_one_out_report r = { 0 };
     struct leaving l = { .problem = &problem };
     hg_ok(err);
-    if (params == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    HG_NEED(err, params, "params");
     if (hinge_task_info(params->task) != NULL && hinge_task_info(params->task)->uses_nu)
         return hg_fail(err, HINGE_EINVAL,
                        "task: one with nu, in which each row changes the problem; cross-validate with as many folds as "

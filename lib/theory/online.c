@@ -25,8 +25,7 @@ hinge_status hg_online_check(const hinge_matrix *x, const double *y, int threads
     HG_TRY(hg_examples_check(x, threads, err));
     if (x->rows == 0)
         return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
-    if (y == NULL)
-        return hg_fail(err, HINGE_EINVAL, "y: NULL");
+    HG_NEED(err, y, "y");
     for (size_t i = 0; i < x->rows; i++)
         if (y[i] != 1 && y[i] != -1)
             return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, neither +1 nor -1", i, y[i]);
