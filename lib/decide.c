@@ -17,14 +17,21 @@ static double dot_of_present(size_t n, const double *values, const double *coef)
     return sum;
 }
 
-/* Adds to sums of pairs: sum[r, pair] += K[r, SVs] coef[SVs, other classes]' for SVs [first, first + n) of class c, the
- * values of which begin at column `at` of the tile. size (or NULL): the same of absolute values; coef without both
- * signs in a class. */
-static void fold_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows,
-                      size_t c, size_t first, size_t n, size_t at, const void *coef, double *sum, double *size)
+/* SVs [first, first + n) of a class, whose values begin at column `at` of a tile. */
+struct run {
+    size_t class, first, n, at;
+};
+
+/* Adds to decision values of pairs: f[r, pair] += K[r, SVs] coef[SVs, other classes]' for a run of SVs; and to sizes,
+ * where they are wanted, the same of absolute values, or, of_sizes, to them alone by |coef|. */
+static void fold_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows, const struct run *run,
+                      bool of_sizes)
 {
     const hinge_model *m = j->m;
-    size_t columns = hg_decision_columns(m), stride = m->n_problems;
+    size_t columns = hg_decision_columns(m), stride = m->n_problems, first = run->first, n = run->n, at = run->at;
+    const void *coef = of_sizes ? j->sizes : j->coef;
+    double *sum = of_sizes ? NULL : w->decisions;
+    double *size = of_sizes || (j->again != NULL && j->sizes == NULL) ? w->sizes : NULL;
     int ir = (int)rows, ic = (int)columns, in = (int)n, ld = (int)w->cols;
     const float *dots32 = (const float *)w->dots + at, *coef32 = (const float *)coef + first;
     const double *dots64 = (const double *)w->dots + at, *coef64 = (const double *)coef + first;
@@ -39,7 +46,7 @@ static void fold_tile(const struct hg_prediction *j, const struct hg_workplace *
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, dots64, ld, coef64, (int)m->n_sv, 0,
                     w->part, ic);
     for (size_t k = 0; k < columns; k++)
-        w->problem[k] = hg_coef_problem(m, c, k);
+        w->problem[k] = hg_coef_problem(m, run->class, k);
     for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < columns; k++) {
             size_t to = r * stride + w->problem[k];
@@ -128,16 +135,15 @@ static void fold_classes(const struct hg_prediction *j, const struct hg_workplac
                          size_t end)
 {
     const hinge_model *m = j->m;
-    double *sizes = j->again != NULL ? w->sizes : NULL;
     size_t class_end = hg_model_group_sv(m, 0);
     for (size_t sv = first, c = 0; sv < end;) {
         while (sv >= class_end)
             class_end += hg_model_group_sv(m, ++c);
-        size_t n = HG_MIN(end, class_end) - sv;
-        fold_tile(j, w, rows, c, sv, n, sv - first, j->coef, w->decisions, j->sizes == NULL ? sizes : NULL);
+        const struct run run = { c, sv, HG_MIN(end, class_end) - sv, sv - first };
+        fold_tile(j, w, rows, &run, false);
         if (j->sizes != NULL)
-            fold_tile(j, w, rows, c, sv, n, sv - first, j->sizes, NULL, sizes);
-        sv += n;
+            fold_tile(j, w, rows, &run, true);
+        sv += run.n;
     }
 }
 

@@ -41,11 +41,12 @@ void hg_columns_free(struct hg_columns *columns)
     *columns = (struct hg_columns){ 0 };
 }
 
-size_t *hg_columns_list(const struct hg_columns *columns)
+hinge_status hg_columns_list(const struct hg_columns *columns, size_t **list, hinge_error *err)
 {
-    size_t *list = hg_alloc(columns->count, sizeof *list), n = 0;
-    for (size_t word = 0; list != NULL && word <= columns->last / 64; word++)
+    size_t n = 0;
+    HG_TRY(HG_MAKE(err, "the columns that hold something", HG_ARRAY(*list, columns->count)));
+    for (size_t word = 0; word <= columns->last / 64; word++)
         for (uint64_t bits = columns->bits[word]; bits != 0; bits &= bits - 1)
-            list[n++] = word * 64 + (size_t)__builtin_ctzll(bits);
-    return list;
+            (*list)[n++] = word * 64 + (size_t)__builtin_ctzll(bits);
+    return HINGE_OK;
 }

@@ -53,7 +53,7 @@ static inline size_t hg_columns_place(const struct hg_columns *columns, size_t i
     return columns->before[index / 64] + (size_t)__builtin_popcountll(columns->bits[index / 64] & (bit - 1)) + 1;
 }
 
-/* Lists all of them, ascending: [count], the caller's. NULL without memory. */
-size_t *hg_columns_list(const struct hg_columns *columns);
+/* Lists all of them, ascending: [count], the caller's. */
+hinge_status hg_columns_list(const struct hg_columns *columns, size_t **list, hinge_error *err);
 
 #endif

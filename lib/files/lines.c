@@ -136,9 +136,7 @@ hinge_status hg_lines_columns(struct hg_lines *lines, const struct hg_wanted *wa
         hg_columns_free(columns);
         return HINGE_OK;
     }
-    *list = hg_columns_list(columns);
-    return *list != NULL ? HINGE_OK
-                         : hg_fail_at(err, HINGE_ENOMEM, lines->file, 0, "no memory for %zu columns", columns->count);
+    return hg_columns_list(columns, list, err);
 }
 
 /* ---- parts of a line ----------------------------------------------------------------------------------- */
