@@ -273,6 +273,15 @@ double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b
     }
 }
 
+int plain_block(void *kernel, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
+{
+    const double *x = a->data, *z = b->data;
+    for (size_t i = 0; i < a->rows; i++)
+        for (size_t j = 0; j < b->rows; j++)
+            out[i * ld + j] = plain_kernel(kernel, x + i * a->stride, z + j * b->stride, a->cols);
+    return 0;
+}
+
 double *plain_gram(const hinge_kernel *kernel, const struct set *a, const struct set *b)
 {
     double *gram = get(a->n * b->n, sizeof(double));

@@ -62,6 +62,8 @@ struct set set_shared(const char *name, const char *part, size_t d, size_t first
 /* ---- Plain loops ------------------------------------------------------------------------------------------------- */
 
 double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d);
+/* The same as a kernel of the caller's own, whose cookie is the hinge_kernel; data in f64. */
+int plain_block(void *kernel, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld);
 double *plain_gram(const hinge_kernel *kernel, const struct set *a,
                    const struct set *b); /* [a->n * b->n] */
 /* Decision values [set->n * n_problems] from the model's support vectors, coefficients and rho. */

@@ -373,19 +373,10 @@ TEST(test_threads)
 
 /* ---- kernels that are not made of features ----------------------------------------------------------------------- */
 
-static int own_kernel(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
-{
-    for (size_t i = 0; i < a->rows; i++)
-        for (size_t j = 0; j < b->rows; j++)
-            out[i * ld + j] = plain_kernel(cookie, (const double *)a->data + i * a->stride,
-                                           (const double *)b->data + j * b->stride, a->cols);
-    return 0;
-}
-
 TEST(test_other_kernels)
 {
     struct set set = data_for(HINGE_C_SVC, 71);
-    hinge_kernel rbf = hinge_kernel_rbf(0.5), own = { .type = HINGE_USER, .user = own_kernel, .cookie = &rbf,
+    hinge_kernel rbf = hinge_kernel_rbf(0.5), own = { .type = HINGE_USER, .user = plain_block, .cookie = &rbf,
                                                       .name = "own" };
     hinge_params p = tight(HINGE_C_SVC, own);
     hinge_report r;
