@@ -136,9 +136,7 @@ hinge_status hm_data_read(const struct hm_net *net, const char *path, const hing
     s.options.drop_empty = 0;
     hinge_status status = net->rank == 0 ? hg_bytes_read(&s.bytes, path, err) : HINGE_OK;
     split = status == HINGE_OK && hg_data_splits(path, &s.bytes, &s.options);
-    status = hm_agree(net, status, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hm_agree(net, status, err));
     net->broadcast(net, &split, sizeof split, 0);
     s.split = split;
     if (split && net->rank > 0)

@@ -195,32 +195,37 @@ static hinge_status take_part(const struct hm_save *s, struct hm_run *r, uint64_
     return status;
 }
 
+/* Finds a checkpoint, and takes its parts; *hash is to be freed, on failure too. */
+static hinge_status restore(struct hm_save *s, struct hm_run *run, struct manifest *m, uint64_t **hash,
+                            hinge_error *err)
+{
+    const struct hm_net *net = s->net;
+    hinge_status status = net->rank == 0 ? read_manifest(s, m, hash, err) : HINGE_OK;
+    if (status == HINGE_OK && m->found && m->identity != s->identity)
+        status = hg_fail(err, HINGE_EINVAL, "%s: the checkpoint is of other data or parameters", s->folder);
+    HG_TRY(hm_agree(net, status, err));
+    net->broadcast(net, m, sizeof *m, 0);
+    if (!m->found)
+        return HINGE_OK;
+    if (net->rank > 0)
+        *hash = hg_alloc(m->ranks, sizeof **hash);
+    HG_TRY(HM_HAVE(net, *hash != NULL, err, "no memory for a checkpoint"));
+    net->broadcast(net, *hash, m->ranks * sizeof **hash, 0);
+    s->generation = m->generation;
+    for (uint64_t k = 0; k < m->ranks; k++)
+        HG_THEN(status, take_part(s, run, k, (*hash)[k], err));
+    return hm_agree(net, status, err);
+}
+
 hinge_status hm_restore(struct hm_save *s, struct hm_run *run, bool *restored, hinge_error *err)
 {
     struct manifest m = { 0 };
     uint64_t *hash = NULL;
     s->problem = run->problem;
+    s->generation = 0;
     if (s->identity == 0)
         s->identity = identify(s->net, s->own);
-    s->generation = 0;
-    hinge_status status = s->net->rank == 0 ? read_manifest(s, &m, &hash, err) : HINGE_OK;
-    if (status == HINGE_OK && m.found && m.identity != s->identity)
-        status = hg_fail(err, HINGE_EINVAL, "%s: the checkpoint is of other data or parameters", s->folder);
-    status = hm_agree(s->net, status, err);
-    if (status == HINGE_OK)
-        s->net->broadcast(s->net, &m, sizeof m, 0);
-    if (status == HINGE_OK && m.found) {
-        if (s->net->rank > 0)
-            hash = hg_alloc(m.ranks, sizeof *hash);
-        status = HM_HAVE(s->net, hash != NULL, err, "no memory for a checkpoint");
-    }
-    if (status == HINGE_OK && m.found) {
-        s->net->broadcast(s->net, hash, m.ranks * sizeof *hash, 0);
-        s->generation = m.generation;
-        for (uint64_t k = 0; k < m.ranks && status == HINGE_OK; k++)
-            status = take_part(s, run, k, hash[k], err);
-        status = hm_agree(s->net, status, err);
-    }
+    hinge_status status = restore(s, run, &m, &hash, err);
     *restored = m.found;
     hg_free(hash);
     return status;

@@ -159,15 +159,10 @@ static hinge_status try_grid(struct rank_grid *s, hinge_selection **out, hinge_e
     hinge_status status = hm_agree(s->net, list_points(s, err), err);
     HG_THEN(status, hm_agree(s->net, run(s, s->params->time_limit, &mine, err), err));
     HG_THEN(status, gather_points(s, mine, &all, &count, err));
-    if (status == HINGE_OK) {
-        status = s->net->rank == 0 ? choose(s, all, count, out, err) : HINGE_OK;
-        status = hm_agree(s->net, status, err);
-    }
-    if (status == HINGE_OK) {
+    HG_THEN(status, hm_agree(s->net, s->net->rank == 0 ? choose(s, all, count, out, err) : HINGE_OK, err));
+    if (status == HINGE_OK)
         add_work(s->net, mine, begin, *out);
-        status = *out != NULL ? train_best(s, *out, err) : HINGE_OK;
-        status = hm_agree(s->net, status, err);
-    }
+    HG_THEN(status, hm_agree(s->net, *out != NULL ? train_best(s, *out, err) : HINGE_OK, err));
     hinge_selection_free(mine);
     hg_free(all);
     return status;

@@ -168,6 +168,9 @@ option_parser parse_weight; /* struct class_weights; range. -w1 5, -w 1=5 or --w
       "set the half width of epsilon_svr's tube (0.1)" }
 #define OPTION_EPS(field) \
     { 'e', "tolerance", "EPS", parse_real, FIELD(field), &range_positive, "stop at a violation of EPS (0.001)" }
+#define OPTION_RECORD(field) \
+    OPTION_FLAG("record", field, \
+                "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model")
 #define OPTION_SLACK(field) \
     { 0, "slack-tolerance", "T", parse_real, FIELD(field), &range_tolerance, \
       "count a slack within T of 0 or 1 as 0 or 1 (0.001)" }

@@ -178,8 +178,7 @@ static const struct tool_option output_options[] = {
     { 'q', "quiet", NULL, parse_flag, FIELD(train.quiet), NULL, "print the last line, warnings and errors only" },
     OPTION_VERBOSE(train.verbose),
     OPTION_JSON(train.json),
-    OPTION_FLAG("record", train.record,
-                "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model"),
+    OPTION_RECORD(train.record),
 };
 
 static const char usage[] =
