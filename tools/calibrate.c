@@ -43,6 +43,18 @@ static void read_options(int argc, char **argv, struct calibrate_settings *s)
         die(EXIT_USAGE, "calibrate: only one of the model and --json can go to standard output");
 }
 
+/* Dies of a label that is no class of the model. */
+static void check_labels(const char *path, const hinge_data *data, const hinge_model *model)
+{
+    const double *classes = hinge_model_labels(model);
+    size_t n = hinge_model_n_classes(model);
+    char room[LABEL_ROOM];
+    for (size_t i = 0; classes && i < data->x.rows; i++)
+        if (place_of(classes, n, data->y[i]) == n)
+            die(EXIT_DATA, "%s: the label of example %zu is %s, which is no class of the model", path, i + 1,
+                label_text(&data->words, data->y[i], 17, room));
+}
+
 static void load(const struct calibrate_settings *s, hinge_model **model, hinge_data *data)
 {
     *model = load_model(s->model_path);

@@ -506,17 +506,6 @@ void json_certificate(struct json *j, const hinge_certificate *c)
              c->seconds);
 }
 
-const char *blas_advice(const hinge_machine *machine)
-{
-    if (machine->blas_slow)
-        return "OpenBLAS runs kernels without AVX-512 here: set OPENBLAS_CORETYPE=SkylakeX in the environment "
-               "of programs that use hinge (the hinge command does so by itself)";
-    if (!machine->blas_is_openmp)
-        return "this BLAS is not OpenBLAS's OpenMP build, which hinge is fastest with: link that one, or set "
-               "LD_LIBRARY_PATH to its folder";
-    return NULL;
-}
-
 hinge_model *load_model(const char *path)
 {
     hinge_model *model = NULL;

@@ -312,8 +312,6 @@ void set_class_weights(hinge_params *params, struct class_weights *classes, cons
 void free_class_weights(struct class_weights *classes);
 /* Takes labels that are words for none where the task wants numbers. */
 void drop_words(hinge_data *data, hinge_task task);
-/* Dies of a label that is no class of the model. */
-void check_labels(const char *path, const hinge_data *data, const hinge_model *model);
 
 /* Reads a model file, or dies. */
 hinge_model *load_model(const char *path);
@@ -352,8 +350,6 @@ void json_certificate(struct json *j, const hinge_certificate *certificate);
 void restart_if_slow(int allowed, int verbose);
 /* Keeps the command line as it was given, for restart_if_slow; before anything else. */
 void remember_arguments(int argc, char **argv);
-/* Returns the sentence that says how to cure a slow BLAS; NULL: there is nothing to cure. */
-const char *blas_advice(const hinge_machine *machine);
 
 /* Run hinge predict and hinge grid; ranks: NULL, or how several processes do it, of which one tells. */
 int run_predict(int argc, char **argv, const char *usage, const struct ranks *ranks);

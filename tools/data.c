@@ -307,16 +307,10 @@ size_t place_of(const double *labels, size_t count, double label)
     return k;
 }
 
-static int is_class(const hinge_model *model, double label)
-{
-    size_t n = hinge_model_n_classes(model);
-    return place_of(hinge_model_labels(model), n, label) < n;
-}
-
 void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model)
 {
     const hinge_words *words = hinge_model_words(model);
-    size_t i = 0;
+    size_t i = 0, n = hinge_model_n_classes(model);
     if (data->words.count && !words)
         warn("%s: its labels are words, as '%s', and the model's are numbers: they are not compared", path,
              data->words.word[0]);
@@ -325,17 +319,8 @@ void warn_of_unknown_labels(const char *path, const hinge_data *data, const hing
     if (words && !data->words.count)
         warn("%s: its labels are numbers, and the model's are words: 1 is taken for '%s', and so on", path,
              words->word[0]);
-    while (i < data->x.rows && !is_class(model, data->y[i]))
+    while (i < data->x.rows && place_of(hinge_model_labels(model), n, data->y[i]) == n)
         i++;
     if (i == data->x.rows)
         warn("%s: none of its labels is a class of the model", path);
-}
-
-void check_labels(const char *path, const hinge_data *data, const hinge_model *model)
-{
-    char room[LABEL_ROOM];
-    for (size_t i = 0; hinge_model_labels(model) && i < data->x.rows; i++)
-        if (!is_class(model, data->y[i]))
-            die(EXIT_DATA, "%s: the label of example %zu is %s, which is no class of the model", path, i + 1,
-                label_text(&data->words, data->y[i], 17, room));
 }

@@ -25,6 +25,18 @@ static const char *level_name(int level)
     return level >= 0 && (size_t)level < COUNT_OF(names) ? names[level] : "?";
 }
 
+/* Returns the sentence that says how to cure a slow BLAS; NULL: there is nothing to cure. */
+static const char *blas_advice(const hinge_machine *machine)
+{
+    if (machine->blas_slow)
+        return "OpenBLAS runs kernels without AVX-512 here: set OPENBLAS_CORETYPE=SkylakeX in the environment "
+               "of programs that use hinge (the hinge command does so by itself)";
+    if (!machine->blas_is_openmp)
+        return "this BLAS is not OpenBLAS's OpenMP build, which hinge is fastest with: link that one, or set "
+               "LD_LIBRARY_PATH to its folder";
+    return NULL;
+}
+
 static void print_machine(const hinge_machine *m)
 {
     printf("%-10s %s\n", "hinge", hinge_version());
