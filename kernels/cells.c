@@ -167,32 +167,27 @@ hinge_status hg_cells_init(struct hg_cells *cells, const struct hg_points *point
     if (points->n < 8 * (size_t)LEAF || !hg_cells_may_pay(points, points, distance2))
         return HINGE_OK;
     size_t n = points->n;
-    struct tree t = { .points = points, .id = hg_alloc(n, sizeof *t.id), .end = hg_alloc(n, sizeof *t.end),
-                      .leaf = HG_MAX((size_t)LEAF, n / (MOST_CELLS / 2)) };
-    float *box = NULL;
-    cells->cell = hg_alloc(n, sizeof *cells->cell);
-    bool ok = t.id != NULL && t.end != NULL && cells->cell != NULL;
-    if (ok) {
-        for (size_t i = 0; i < n; i++)
-            t.id[i] = (uint32_t)i;
-        split(&t, 0, n, 0);
+    struct tree t = { .points = points, .leaf = HG_MAX((size_t)LEAF, n / (MOST_CELLS / 2)) };
+    HG_TRY(HG_MAKE(err, "the tree of cells", HG_ARRAY(t.id, n), HG_ARRAY(t.end, n)));
+    for (size_t i = 0; i < n; i++)
+        t.id[i] = (uint32_t)i;
+    split(&t, 0, n, 0);
+    hinge_status status = HINGE_OK;
+    if (t.leaves <= MOST_CELLS) {
+        float *box;
         cells->count = t.leaves;
-    }
-    if (ok && t.leaves <= MOST_CELLS) {
-        cells->far = hg_zalloc(t.leaves * t.leaves, 1);
-        box = hg_alloc(t.leaves, 2 * HG_MAX(points->x.cols, (size_t)1) * sizeof *box);
-        ok = cells->far != NULL && box != NULL;
-        if (ok) {
+        status = HG_MAKE(err, "the cells of rows", HG_ARRAY(cells->cell, n), HG_ZEROS(cells->far, t.leaves * t.leaves));
+        HG_THEN(status, HG_MAKE(err, "the boxes of cells", HG_TABLE(box, t.leaves, 2 * points->x.cols)));
+        if (status == HINGE_OK) {
             bound(&t, cells, box, threads);
             compare(&t, cells, box, distance2, threads);
+            hg_free(box);
         }
     }
     hg_free(t.id);
-    hg_free(t.end);
-    hg_free(box);
-    if (!ok || cells->far == NULL || cells->near > WORTH)
+    if (status != HINGE_OK || cells->near > WORTH)
         hg_cells_free(cells);
-    return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the cells of %zu rows", n);
+    return status;
 }
 
 uint32_t *hg_cells_order(const struct hg_cells *cells, const uint32_t *subset, size_t n)
@@ -254,6 +249,5 @@ bool hg_cells_next(const struct hg_stretches *s, const uint8_t *near, struct hg_
 void hg_cells_free(struct hg_cells *cells)
 {
     hg_free(cells->cell);
-    hg_free(cells->far);
     memset(cells, 0, sizeof *cells);
 }

@@ -105,22 +105,21 @@ static void take_distances(const struct hg_tiler *t, const struct hg_left *left,
 
 void hg_map_dots(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
-    const enum hg_map_kind map = hg_kernel_row(t->kernel.type)->map;
     static const double zero[HG_TILE_COLS];
     size_t n = p->right->count;
     for (size_t r = 0; r < p->m; r++) {
         void *dot = (char *)p->dots + r * p->ld * hg_size_of(t->type), *to = hg_row_of_part(t, p, r);
         if (t->close > 0 && p->left->norm != NULL) {
             take_distances(t, p->left, p->row0 + r, p->right, dot);
-            t->maps->map64(map, &t->kernel, n, dot, to, 0, zero);
-        } else if (map == HG_MAP_LINEAR && to == dot) {
+            t->maps->map64(&t->kernel, n, dot, to, 0, zero);
+        } else if (t->kernel.type == HINGE_LINEAR && to == dot) {
             continue;
         } else if (t->type == HINGE_F32) {
             const float *norm = p->left->norm;
-            t->maps->map32(map, &t->kernel, n, dot, to, norm != NULL ? norm[p->row0 + r] : 0, p->right->norm);
+            t->maps->map32(&t->kernel, n, dot, to, norm != NULL ? norm[p->row0 + r] : 0, p->right->norm);
         } else {
             const double *norm = p->left->norm;
-            t->maps->map64(map, &t->kernel, n, dot, to, norm != NULL ? norm[p->row0 + r] : 0, p->right->norm);
+            t->maps->map64(&t->kernel, n, dot, to, norm != NULL ? norm[p->row0 + r] : 0, p->right->norm);
         }
         if (p->sums != NULL && t->type == HINGE_F32)
             t->maps->sum32(p->sums, p->row0 + r, n, to);

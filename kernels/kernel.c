@@ -7,12 +7,10 @@
 
 /* Stand in the order of hinge_kernel_type. */
 static const struct hg_kernel_row table[] = {
-    { { "linear", HINGE_LINEAR }, HG_FROM_DOTS, HG_MAP_LINEAR },
-    { { "polynomial", HINGE_POLYNOMIAL, .uses_gamma = 1, .uses_coef0 = 1, .uses_degree = 1 },
-      HG_FROM_DOTS, HG_MAP_POLYNOMIAL },
-    { { "rbf", HINGE_RBF, .uses_gamma = 1 }, HG_FROM_DOTS, HG_MAP_RBF, .needs_norms = true,
-      .translation_invariant = true },
-    { { "sigmoid", HINGE_SIGMOID, .uses_gamma = 1, .uses_coef0 = 1 }, HG_FROM_DOTS, HG_MAP_SIGMOID },
+    { { "linear", HINGE_LINEAR }, HG_FROM_DOTS },
+    { { "polynomial", HINGE_POLYNOMIAL, .uses_gamma = 1, .uses_coef0 = 1, .uses_degree = 1 }, HG_FROM_DOTS },
+    { { "rbf", HINGE_RBF, .uses_gamma = 1 }, HG_FROM_DOTS, .needs_norms = true, .translation_invariant = true },
+    { { "sigmoid", HINGE_SIGMOID, .uses_gamma = 1, .uses_coef0 = 1 }, HG_FROM_DOTS },
     { { "precomputed", HINGE_PRECOMPUTED }, HG_FROM_MATRIX },
     { { "user", HINGE_USER }, HG_FROM_USER },
 };
@@ -175,6 +173,6 @@ double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, d
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z)
 {
     double value;
-    hg_maps(1)->map64(hg_kernel_row(kernel->type)->map, kernel, 1, &dot, &value, norm_x, &norm_z);
+    hg_maps(1)->map64(kernel, 1, &dot, &value, norm_x, &norm_z);
     return value;
 }

@@ -13,7 +13,6 @@ enum hg_kernel_source { HG_FROM_DOTS, HG_FROM_MATRIX, HG_FROM_USER };
 struct hg_kernel_row {
     hinge_kernel_row told;
     enum hg_kernel_source source;
-    enum hg_map_kind map; /* HG_FROM_DOTS */
     bool needs_norms, translation_invariant;
 };
 

@@ -143,8 +143,7 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
     for (size_t r = 0; r < m; r++)
         to[r] = hg_row_of_part(t, p, r);
     struct hg_panel_job job = {
-        .kind = hg_kernel_row(t->kernel.type)->map, .kernel = &t->kernel, .lists = &p->left->lists, .sums = sums,
-        .into = p->sums
+        .kernel = &t->kernel, .lists = &p->left->lists, .sums = sums, .into = p->sums
     };
     size_t at_once = p->left->lists.stretches > 1 ? ROWS_AT_ONCE : m;
     for (size_t c = 0; c < count; c += width) {

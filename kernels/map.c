@@ -61,7 +61,7 @@
 #define GLUE(a, b)            GLUE_(a, b)
 #define TEXT_(a)              #a
 #define TEXT(a)               TEXT_(a)
-#define BLOCKS_OF(name, NAME) OF(name), /* of HG_MAPS */
+#define BLOCKS_OF(name, NAME) [HINGE_##NAME] = OF(name), /* of HG_MAPS */
 
 enum { BLOCK = HG_MAP_BLOCK };
 

@@ -9,16 +9,12 @@
 
 #include <stddef.h>
 
-/* All maps, X(name of its blocks in map_rows.h, name of its kind): the enumeration and map.c's tables. */
+/* All maps, X(name of its blocks in map_rows.h, name of its kernel). */
 #define HG_MAPS(X)            \
     X(linear, LINEAR)         \
     X(polynomial, POLYNOMIAL) \
     X(rbf, RBF)               \
     X(sigmoid, SIGMOID)
-
-#define HG_KIND(name, NAME) HG_MAP_##NAME,
-enum hg_map_kind { HG_MAPS(HG_KIND) HG_MAP_KINDS };
-#undef HG_KIND
 
 enum { HG_MAP_BLOCK = 32 }; /* entries that are mapped together */
 
@@ -32,11 +28,10 @@ struct hg_maps {
      * norms[j] = ||z_j||^2 (RBF only, otherwise unused, norms may be NULL). out == dot is allowed, other overlap is
      * not. No alignment is assumed. linear: dot; polynomial: (gamma dot + coef0)^degree, by repeated squaring, degree
      * >= 0 (0 gives 1); rbf: exp(-gamma max(0, norm + norms[j] - 2 dot[j])); sigmoid: tanh(gamma dot + coef0). NaN in
-     * gives NaN out. Of the kernel gamma, coef0 and degree count. */
-    void (*map32)(enum hg_map_kind kind, const hinge_kernel *kernel, size_t n, const float *dot, float *out, float norm,
-                  const float *norms);
-    void (*map64)(enum hg_map_kind kind, const hinge_kernel *kernel, size_t n, const double *dot, double *out,
-                  double norm, const double *norms);
+     * gives NaN out. */
+    void (*map32)(const hinge_kernel *kernel, size_t n, const float *dot, float *out, float norm, const float *norms);
+    void (*map64)(const hinge_kernel *kernel, size_t n, const double *dot, double *out, double norm,
+                  const double *norms);
     /* Make tiles and sums by panel.h: norms [n] of the panel's n columns, or NULL; all n values of a row */
     void (*panel32)(const struct hg_panel_job *job, const float *panel, const float *norms, size_t col, size_t n);
     void (*panel64)(const struct hg_panel_job *job, const double *panel, const double *norms, size_t col, size_t n);

@@ -96,9 +96,9 @@ static void OF(sigmoid)(const struct OF(row) *row, size_t count, const REAL *dot
 
 /* ---- whole rows -------------------------------------------------------------------------------------------------- */
 
-static struct OF(row) OF(prepare)(enum hg_map_kind kind, const hinge_kernel *kernel)
+static struct OF(row) OF(prepare)(const hinge_kernel *kernel)
 {
-    if (kind == HG_MAP_RBF)
+    if (kernel->type == HINGE_RBF)
         return (struct OF(row)){ .exp = OF(exp_scale)(-kernel->gamma) };
     return (struct OF(row)){ .exp = OF(exp_scale)(-2),
                                 .gamma = OF(real)(kernel->gamma),
@@ -106,13 +106,13 @@ static struct OF(row) OF(prepare)(enum hg_map_kind kind, const hinge_kernel *ker
                                 .degree = kernel->degree };
 }
 
-static OF(blocks_fn) *const OF(blocks)[] = { HG_MAPS(BLOCKS_OF) };
+/* The user's function makes values, which only go where they are wanted. */
+static OF(blocks_fn) *const OF(blocks)[] = { HG_MAPS(BLOCKS_OF)[HINGE_USER] = OF(linear) };
 
-static void OF(map)(enum hg_map_kind kind, const hinge_kernel *kernel, size_t n, const REAL *dot, REAL *out, REAL norm,
-                    const REAL *norms)
+static void OF(map)(const hinge_kernel *kernel, size_t n, const REAL *dot, REAL *out, REAL norm, const REAL *norms)
 {
-    OF(blocks_fn) *const blocks = OF(blocks)[kind];
-    struct OF(row) row = OF(prepare)(kind, kernel);
+    OF(blocks_fn) *const blocks = OF(blocks)[kernel->type];
+    struct OF(row) row = OF(prepare)(kernel);
     size_t done = n / BLOCK * BLOCK, rest = n - done;
     row.norm = norm;
     blocks(&row, n / BLOCK, dot, out, norms);

@@ -49,7 +49,6 @@ struct hg_sums {
 /* Tells maps->panel32 and panel64 what to fill: out[r][col .. col + n) with the kernel values of row r and a panel's n
  * columns. */
 struct hg_panel_job {
-    enum hg_map_kind kind;
     const hinge_kernel *kernel;
     const struct hg_lists *lists;
     size_t row0, rows;  /* of the lists */

@@ -217,7 +217,7 @@ OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) *side, cons
     enum { WIDTH = OF(WIDTH) };
     const struct hg_panel_job j = *job;
     const struct OF(panel_side) p = *side;
-    struct OF(row) row = OF(prepare)(j.kind, j.kernel);
+    struct OF(row) row = OF(prepare)(j.kernel);
     _Alignas(64) REAL values[OF(MOST) * WIDTH];
     size_t last = j.lists->stretches - 1, some;
     for (size_t r = 0; r < j.rows; r += some) {
@@ -236,7 +236,7 @@ OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) *side, cons
             if (rbf)
                 OF(rbf)(&row, WIDTH / HG_MAP_BLOCK, value, to != NULL ? to : value, p.norms);
             else
-                OF(blocks)[j.kind](&row, WIDTH / HG_MAP_BLOCK, value, value, p.norms);
+                OF(blocks)[j.kernel->type](&row, WIDTH / HG_MAP_BLOCK, value, value, p.norms);
             if (to == NULL)
                 OF(sum_row)(j.into, j.row0 + r + i, p.col, value, p.coef, p.ld);
             else if (!rbf)
@@ -267,7 +267,7 @@ static void OF(panel)(const struct hg_panel_job *j, const REAL *panel, const REA
             some = OF(side_by_side)(j, r);
             OF(stretch)(j, r, some, s, panel, s > 0 ? to : NULL, to);
         }
-    if (j->kind == HG_MAP_RBF && n == WIDTH)
+    if (j->kernel->type == HINGE_RBF && n == WIDTH)
         OF(rows)(j, &p, panel, true);
     else
         OF(rows)(j, &p, panel, false);

@@ -242,7 +242,7 @@ static bool typical_doubt(const hinge_model *m, double *doubt)
 static bool may_be_f32(const hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
-    return !m->beyond_f32 && row->source == HG_FROM_DOTS && row->map != HG_MAP_LINEAR;
+    return !m->beyond_f32 && row->source == HG_FROM_DOTS && m->kernel.type != HINGE_LINEAR;
 }
 
 static bool tells_labels(const hinge_model *m, double doubt)

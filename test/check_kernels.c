@@ -27,7 +27,10 @@ enum { SAMPLES = 101, REPEATS = 50, BENCH_N = 512 };
 enum { RUNS = 9, FEATURES = 8, BENCH_ROWS = 256, COLUMNS = 1 << 17, TILE = 2048 };
 
 #define WORD(name, NAME) #name,
+#define TYPE(name, NAME) HINGE_##NAME,
 static const char *const kind_names[] = { HG_MAPS(WORD) };
+static const hinge_kernel_type kinds[] = { HG_MAPS(TYPE) };
+enum { KINDS = sizeof kinds / sizeof *kinds };
 static const char *const level_names[] = { "", "plain", "v2", "v3", "v4" };
 
 /* One number type at one level, values kept as double outside of the map. */
@@ -36,7 +39,7 @@ struct slot {
     int level;
     bool f32;
     double eps; /* the distance from 1 to the next number */
-    enum hg_map_kind kind;
+    int kind; /* place in kinds */
 };
 
 static double to_type(const struct slot *s, double x)
@@ -65,10 +68,12 @@ static void run(const struct slot *s, const hinge_kernel *args, size_t n, const 
             memcpy(nn + start + (3 + j) * size, s->f32 ? (void *)&z : (const void *)(norms + j), size);
     }
     void *z = norms ? nn + start + 3 * size : NULL;
+    hinge_kernel kernel = *args;
+    kernel.type = kinds[s->kind];
     if (s->f32)
-        s->maps->map32(s->kind, args, n, (float *)(void *)input, (float *)(void *)(to + start), (float)norm, z);
+        s->maps->map32(&kernel, n, (float *)(void *)input, (float *)(void *)(to + start), (float)norm, z);
     else
-        s->maps->map64(s->kind, args, n, (double *)(void *)input, (double *)(void *)(to + start), norm, z);
+        s->maps->map64(&kernel, n, (double *)(void *)input, (double *)(void *)(to + start), norm, z);
     for (size_t i = 0; i < sizeof to; i++)
         if (i < start || i >= start + n * size)
             assert_int_equal(to[i], 0xA5);
@@ -104,12 +109,12 @@ static long double reference(const struct slot *s, const hinge_kernel *a, double
     long double eps = s->eps, g = a->gamma, product = g * dot, u = product + a->coef0;
     long double spread = eps * (fabsl(product) + fabsl(a->coef0 / 2.0L) + fabsl(u) / 2), value = dot;
     *allowed = 0;
-    if (s->kind == HG_MAP_POLYNOMIAL) {
+    if (kinds[s->kind] == HINGE_POLYNOMIAL) {
         value = a->degree == 0 && isnan(u) ? u : power(u, a->degree);
         if (a->degree > 0)
             *allowed = a->degree * (power(fabsl(u) + spread, a->degree - 1) * spread + eps / 2 * fabsl(value));
         *allowed += s->f32 ? FLT_MIN : DBL_MIN;
-    } else if (s->kind == HG_MAP_RBF) {
+    } else if (kinds[s->kind] == HINGE_RBF) {
         long double d2 = (long double)norm + nj - 2.0L * dot;
         d2 = d2 < 0 ? 0 : d2;
         value = g > 0 ? expl(-g * d2) : isnan(d2) ? d2 : 1;
@@ -121,7 +126,7 @@ static long double reference(const struct slot *s, const hinge_kernel *a, double
         *allowed = 2 * ldexpl(eps, exponent - 1) + value * expm1l(spread);
         if (value < (s->f32 ? 0x1.7p-126L : 0x1.7p-1022L)) /* may be taken for 0 */
             *allowed = s->f32 ? 0x1.7p-126L : 0x1.7p-1022L;
-    } else if (s->kind == HG_MAP_SIGMOID) {
+    } else if (kinds[s->kind] == HINGE_SIGMOID) {
         value = tanhl(u);
         *allowed = fminl(4, 128 * fabsl(value)) * eps + spread * (1 - value * value) + spread * spread +
                    (s->f32 ? FLT_MIN : DBL_MIN);
@@ -164,11 +169,7 @@ static double dot_[MAX_N], out_[MAX_N], again[MAX_N], norms_[MAX_N];
 /* The norms, for maps of kernels that need them. */
 static const double *norms_of(const struct slot *s)
 {
-    const struct hg_kernel_row *row;
-    for (int k = 0; (row = hg_kernel_row((hinge_kernel_type)k)) != NULL; k++)
-        if (row->source == HG_FROM_DOTS && row->map == s->kind && row->needs_norms)
-            return norms_;
-    return NULL;
+    return hg_kernel_row(kinds[s->kind])->needs_norms ? norms_ : NULL;
 }
 
 /* Random numbers: values, guards, in place, and that an entry's bits do not depend on where it stands. */
@@ -186,7 +187,7 @@ static void check_random(const struct slot *s, uint64_t *state, long double *wor
         for (size_t j = 0; j < n; j++) {
             norms_[j] = to_type(s, between(state, 0, 4));
             double d2 = between(state, -1e-7, reach);
-            dot_[j] = to_type(s, s->kind == HG_MAP_RBF ? (norm + norms_[j] - d2) / 2 : between(state, -reach, reach));
+            dot_[j] = to_type(s, kinds[s->kind] == HINGE_RBF ? (norm + norms_[j] - d2) / 2 : between(state, -reach, reach));
         }
         const double *norms = norms_of(s);
         run(s, &a, n, dot_, out_, norm, norms, hg_random_below(state, SHIFT - 3), false);
@@ -236,7 +237,7 @@ static void check_special(const struct slot *s, long double *worst)
         run(s, &a, COUNT, dot_, out_, 1, norms_of(s), 1, false);
         expect(s, &a, COUNT, dot_, out_, 1, norms_of(s), worst);
         run(s, &a, COUNT, dot_, out_, NAN, norms_of(s), 1, false);
-        for (size_t j = 0; s->kind == HG_MAP_RBF && j < COUNT; j++)
+        for (size_t j = 0; kinds[s->kind] == HINGE_RBF && j < COUNT; j++)
             assert_true(isnan(out_[j]));
     }
     hinge_kernel a = { .gamma = 3 };
@@ -245,7 +246,7 @@ static void check_special(const struct slot *s, long double *worst)
         dot_[j] = 7 * (1 + (double)(j % 5) * s->eps);
     }
     run(s, &a, MAX_N, dot_, out_, 7, norms_, 0, false);
-    for (size_t j = 0; s->kind == HG_MAP_RBF && j < MAX_N; j++)
+    for (size_t j = 0; kinds[s->kind] == HINGE_RBF && j < MAX_N; j++)
         assert_true(out_[j] == 1);
 }
 
@@ -255,19 +256,19 @@ static void check_slots(void **state)
     const struct hg_maps *maps = hg_maps(which->level);
     if (hg_cpu_level(which->level) != which->level || strcmp(maps->level, level_names[which->level]) != 0)
         skip_because("not built, or not run by this processor");
-    for (int kind = 0; kind < HG_MAP_KINDS; kind++) {
+    for (int kind = 0; kind < KINDS; kind++) {
         struct slot s = *which;
         s.maps = maps;
-        s.kind = (enum hg_map_kind)kind;
+        s.kind = kind;
         long double worst = 0, exact = 0;
         uint64_t seed = 20240601;
         check_random(&s, &seed, &worst);
         check_special(&s, &worst);
-        if (kind == HG_MAP_RBF)
+        if (kinds[kind] == HINGE_RBF)
             exact = check_exponential(&s, &seed, &worst);
         print_message("%-5s %-10s f%d: error %.3f of what is allowed", maps->level, kind_names[kind],
                       s.f32 ? 32 : 64, (double)worst);
-        if (kind == HG_MAP_RBF)
+        if (kinds[kind] == HINGE_RBF)
             print_message(", %.2f ulp where the distance is exact", (double)exact);
         print_message("\n");
     }
@@ -490,21 +491,22 @@ static void bench_maps(void)
         d32[j] = (float)(d64[j] = between(&seed, -1, 1));
         n32[j] = (float)(n64[j] = 2);
     }
-    for (int level = HG_COUNTS_LEVEL; level <= hg_cpu_level(0); level++)
-        for (int slot = 0; slot < 2 * HG_MAP_KINDS; slot++) {
+    for (int level = 1; level <= hg_cpu_level(0); level++)
+        for (int slot = 0; slot < 2 * KINDS; slot++) {
             const struct hg_maps *maps = hg_maps(level);
-            int kind = slot % HG_MAP_KINDS;
+            int kind = slot % KINDS;
             double time[SAMPLES];
             for (int i = 0; i < SAMPLES; i++) {
                 double start = hg_now();
+                a.type = kinds[kind];
                 for (int r = 0; r < REPEATS; r++)
-                    if (slot < HG_MAP_KINDS)
-                        maps->map32(kind, &a, BENCH_N, d32, o32, 2, n32);
+                    if (slot < KINDS)
+                        maps->map32(&a, BENCH_N, d32, o32, 2, n32);
                     else
-                        maps->map64(kind, &a, BENCH_N, d64, o64, 2, n64);
+                        maps->map64(&a, BENCH_N, d64, o64, 2, n64);
                 time[i] = (hg_now() - start) / REPEATS / BENCH_N * 1e9;
             }
-            printf("%-5s %-10s f%d: %.3f ns\n", maps->level, kind_names[kind], slot < HG_MAP_KINDS ? 32 : 64,
+            printf("%-5s %-10s f%d: %.3f ns\n", maps->level, kind_names[kind], slot < KINDS ? 32 : 64,
                    median(time, SAMPLES));
         }
 }

@@ -59,11 +59,12 @@ hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enoug
                                  double *z, uint32_t *pivots, size_t *used, double *left)
 {
     size_t n = rows->n, c = 0;
-    double whole = 0, trace, *diagonal = hg_alloc(n, sizeof *diagonal), *k = hg_alloc(n, sizeof *k);
-    hinge_status status = diagonal != NULL && k != NULL ? hg_rows_diagonal(rows, diagonal, NULL) : HINGE_ENOMEM;
-    size_t pivot = status == HINGE_OK && n > 0 ? find_pivot(diagonal, n, &whole) : 0;
-    double largest = status == HINGE_OK && n > 0 ? diagonal[pivot] : 0;
-    trace = status == HINGE_OK && n > 0 ? whole : 0;
+    double whole = 0, *diagonal, *k;
+    bool room = HG_ROOM(HG_ARRAY(diagonal, n), HG_ARRAY(k, n));
+    hinge_status status = room ? hg_rows_diagonal(rows, diagonal, NULL) : HINGE_ENOMEM;
+    bool any = status == HINGE_OK && n > 0;
+    size_t pivot = any ? find_pivot(diagonal, n, &whole) : 0;
+    double largest = any ? diagonal[pivot] : 0, trace = whole;
     while (status == HINGE_OK && c < rank && trace > enough * whole && diagonal[pivot] > 1e-15 * largest &&
            !hg_poll_halt(halt)) {
         uint32_t row = (uint32_t)pivot;
@@ -77,7 +78,6 @@ hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enoug
     *used = c;
     *left = trace > 0 ? trace / whole : 0;
     hg_free(diagonal);
-    hg_free(k);
     return status;
 }
 
