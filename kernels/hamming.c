@@ -77,11 +77,12 @@ static void measure_lists(struct hg_hamming_kind *kind, const struct hg_points *
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : longest) reduction(+ : all)
     for (size_t i = 0; i < points->n; i++) {
         const double *v = vector(points, i, x + (size_t)omp_get_thread_num() * kind->d);
-        size_t length = 0;
+        int length = 0;
+#pragma omp simd reduction(+ : length)
         for (size_t f = 0; f < kind->d; f++)
             length += v[f] == kind->rare[f];
-        longest = HG_MAX(longest, length);
-        all += length;
+        longest = HG_MAX(longest, (size_t)length);
+        all += (size_t)length;
     }
     kind->longest = longest;
     kind->listed = (double)all / (double)points->n;

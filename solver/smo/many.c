@@ -12,8 +12,7 @@ static const double GATHERED = 3;
 
 enum {
     LANES = 32,        /* problems at a time */
-    ROUNDS = 64,       /* of a problem until the caller is asked whether to go on */
-    SMALL = 512        /* points that are one working set */
+    ROUNDS = 64        /* of a problem until the caller is asked whether to go on */
 };
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
@@ -152,7 +151,7 @@ static size_t working_set(const struct hg_many *many, size_t n)
 {
     if (many->whole)
         return hg_choose_q(many->pool.rows, n, 0, 1);
-    return n <= SMALL ? n : n <= 2000 ? 256 : n <= 6000 || many->apart ? 512 : 1024;
+    return n <= HG_FEW_POINTS ? n : n <= 2000 ? 256 : n <= 6000 || many->apart ? 512 : 1024;
 }
 
 static size_t bytes_of(const struct hg_lane *lane)

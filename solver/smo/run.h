@@ -1,5 +1,5 @@
 /*
- * What a run of block SMO (block.h) holds, shared by the parts of it:
+ * What a run of block SMO (block.h) holds, shared by its parts, and what they do for each other:
  *
  *   block.c        rounds, and the run as a whole
  *   judge.c        what a violation means: on with it, Newton's finish, or the end
