@@ -416,30 +416,49 @@ TEST(test_when)
     }
 }
 
-/* Where the work allowed is done before a system was solved, there is no step: what memory held in its place is not
- * taken for one. */
-TEST(no_step_without_a_system)
+/* Four entries inside their boxes. As they are, no work is allowed: there is no step, and what memory held in its place
+ * is not taken for one. With a matrix that rounding left indefinite, by 1e-6, the ridge grows until it can be factored. */
+static void check_face(bool indefinite)
 {
     enum { N = 4 };
     int stop = 0;
     struct hg_halt halt = { .stop = &stop };
     struct hg_inner in;
-    double decrease = 0;
+    double decrease = 0, sum = 0;
     assert_int_equal(hg_inner_init(&in, N, &(struct hg_qp){ .layers = 1 }, HINGE_F64, hg_loops(1), NULL), HINGE_OK);
     in.qp.n = N;
     for (size_t k = 0; k < N; k++) {
+        for (size_t j = 0; j < N && indefinite; j++)
+            ((double *)in.k)[k * in.ld + j] = 1 + 1e-6;
         ((double *)in.k)[k * in.ld + k] = 1;
         in.qp.off[0][k] = k % 2 == 0 ? -1 : 1;
         in.qp.lo[0][k] = -1;
         in.qp.hi[0][k] = 1;
         hg_inner_take_diagonal(&in, k);
     }
-    struct hg_face face = { .in = &in, .threads = 1, .halt = &halt, .most_work = 0 };
+    struct hg_face face = { .in = &in, .threads = 1, .halt = &halt, .most_work = indefinite ? 1e9 : 0 };
     assert_int_equal(hg_face_init(&face, N), HINGE_OK);
     face.first[0] = 1;
-    assert_true(hg_face_solve(&face, 1e-6, &decrease) == 2 && decrease == 0 && face.systems == 0);
-    for (size_t k = 0; k < N; k++)
-        assert_true(in.qp.beta[0][k] == 0 && in.g[k] == 0);
+    double violation = hg_face_solve(&face, 1e-6, &decrease);
+    for (size_t k = 0; k < N; k++) {
+        assert_true(fabs(in.qp.beta[0][k]) <= (indefinite ? 1 : 0) && (indefinite || in.g[k] == 0));
+        sum += in.qp.beta[0][k];
+    }
+    assert_near(sum, 0, 1e-12);
+    if (indefinite)
+        assert_true(face.systems > 0 && face.least >= 1e-6 && decrease > 1 && violation < 2);
+    else
+        assert_true(face.systems == 0 && decrease == 0 && violation == 2);
     hg_face_free(&face);
     hg_inner_free(&in);
+}
+
+TEST(no_step_without_a_system)
+{
+    check_face(false);
+}
+
+TEST(ridge_where_rounding_left_no_square)
+{
+    check_face(true);
 }
