@@ -187,7 +187,8 @@ static void check_random(const struct slot *s, uint64_t *state, long double *wor
         for (size_t j = 0; j < n; j++) {
             norms_[j] = to_type(s, between(state, 0, 4));
             double d2 = between(state, -1e-7, reach);
-            dot_[j] = to_type(s, kinds[s->kind] == HINGE_RBF ? (norm + norms_[j] - d2) / 2 : between(state, -reach, reach));
+            dot_[j] = to_type(s, kinds[s->kind] == HINGE_RBF ? (norm + norms_[j] - d2) / 2
+                                                             : between(state, -reach, reach));
         }
         const double *norms = norms_of(s);
         run(s, &a, n, dot_, out_, norm, norms, hg_random_below(state, SHIFT - 3), false);
