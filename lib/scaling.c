@@ -9,10 +9,19 @@
 
 /* ---- fitting ----------------------------------------------------------------------------------------------------- */
 
+static hinge_status check_ends(double lower, double upper, hinge_error *err)
+{
+    if (!(lower < upper && isfinite(upper - lower)))
+        return hg_fail(err, HINGE_EINVAL, "scaling: from lower = %g to upper = %g is no range", lower, upper);
+    return HINGE_OK;
+}
+
 hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, const double *weights, double lower,
                                double upper, hinge_error *err)
 {
     hinge_scaling s = { .lower = lower, .upper = upper };
+    HG_NEED(err, scaling, "scaling");
+    HG_TRY(check_ends(lower, upper, err));
     HG_TRY(hg_matrix_check(x, "x", err));
     HG_TRY(hg_matrix_check_finite(x, "x", 1, err));
     s.n_features = x->cols;
@@ -46,8 +55,8 @@ void hinge_scaling_free(hinge_scaling *scaling)
 
 hinge_status hinge_scaling_factors(const hinge_scaling *s, double *factor, double *offset, hinge_error *err)
 {
-    if (!(s->lower < s->upper && isfinite(s->upper - s->lower)))
-        return hg_fail(err, HINGE_EINVAL, "scaling: from lower = %g to upper = %g is no range", s->lower, s->upper);
+    HG_NEED(err, s, "scaling");
+    HG_TRY(check_ends(s->lower, s->upper, err));
     if (s->n_features > 0 && (s->low == NULL || s->high == NULL))
         return hg_fail(err, HINGE_EINVAL, "scaling: low or high is NULL, so it has no ranges: hinge_scaling_fit");
     for (size_t c = 0; c < s->n_features; c++) {
@@ -89,6 +98,7 @@ static hinge_status make_factors(const hinge_scaling *s, double **factor, hinge_
 /* Checks x, and that a scaling has as many features. */
 static hinge_status check_matrix(const hinge_scaling *s, const hinge_matrix *x, size_t ld, hinge_error *err)
 {
+    HG_NEED(err, s, "scaling");
     HG_TRY(hg_matrix_check(x, "x", err));
     if (x->cols != s->n_features)
         return hg_fail(err, HINGE_EINVAL, "x: %zu features, but the scaling has %zu", x->cols, s->n_features);
@@ -131,8 +141,9 @@ hinge_status hinge_scaling_invert(const hinge_scaling *s, const hinge_matrix *x,
 hinge_status hinge_scaling_attach(const hinge_scaling *s, hinge_model *model, hinge_error *err)
 {
     double *factor = NULL;
-    size_t n = s->n_features;
     HG_NEED(err, model, "model");
+    HG_NEED(err, s, "scaling");
+    size_t n = s->n_features;
     if (n != hinge_model_n_features(model))
         return hg_fail(err, HINGE_EINVAL, "scaling: %zu features, but the model has %zu", n,
                        hinge_model_n_features(model));

@@ -137,6 +137,8 @@ TEST(libsvm_refuses)
     CHECK_REFUSED("a", "1:1 2:1\n", NULL, 1, "'1:1'");
     CHECK_REFUSED("a", "nan 1:1\n", NULL, 1, "label 'nan' is not finite");
     CHECK_REFUSED("a", "1e999 1:1\n", NULL, 1, "'1e999' is not finite");
+    CHECK_REFUSED("a", "1 1:1\n-9007199254740993 1:1\n", NULL, 2, "'-9007199254740993' is a whole number beyond 2^53");
+    CHECK_REFUSED("a", "+018446744073709551617 1:1\n", NULL, 1, "'+018446744073709551617' is a whole");
     CHECK_REFUSED("a", "1 qid:3 1:1\n", NULL, 1, "qid:3");
     CHECK_REFUSED("a", "1 1:1 junk\n", NULL, 1, "'junk'");
     CHECK_REFUSED("a", "1 1:1 2\n", NULL, 1, "'2'");
@@ -602,6 +604,16 @@ TEST(npy_labels)
     assert_refused(hinge_data_parse("x.npy", bytes, n, &options, &data, &err),
                    HINGE_EFORMAT, "3 x 1 labels for 2 rows");
     assert_int_equal(hinge_data_parse("x", "1 1:1", 5, &options, &data, &err), HINGE_EINVAL);
+    const int64_t large[] = { INT64_C(1) << 62, -(INT64_C(1) << 53) - 1 };
+    static const char *const dict[] = { "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }",
+                                        "{'descr': '<u8', 'fortran_order': False, 'shape': (2,), }" };
+    for (int is_unsigned = 0; is_unsigned < 2; is_unsigned++) {
+        write_file(path, bytes + 256, npy_bytes(bytes + 256, 1, dict[is_unsigned], large, sizeof large));
+        assert_int_equal(hinge_data_parse("x.npy", bytes, n, &options, &data, &err), HINGE_EFORMAT);
+        assert_non_null(strstr(err.text, is_unsigned ? "[1, 0] is a whole number beyond 2^53 that double precision "
+                                                       "takes for 18437736874454810624"
+                                                     : "takes for -9007199254740992"));
+    }
     unlink(path);
     assert_int_equal(hinge_data_parse("x.npy", bytes, n, &options, &data, &err), HINGE_EIO);
     assert_non_null(strstr(err.text, path));
@@ -649,6 +661,7 @@ TEST(csv_refuses)
     CHECK_REFUSED("a.csv", "1,2\n1,NaN\n", NULL, 2, "column 2: 'NaN' is not finite");
     CHECK_REFUSED("a.csv", "1,inf\n", NULL, 1, "column 2: 'inf' is not finite");
     CHECK_REFUSED("a.csv", "1,2\ninf,2\n", NULL, 2, "column 1: 'inf' is not finite");
+    CHECK_REFUSED("a.csv", "1,2\n9007199254740993,2\n", NULL, 2, "column 1: '9007199254740993' is a whole number");
     CHECK_REFUSED("a.csv", "1,2\n1,\"2\n", NULL, 2, "column 2: '\"2'");
     CHECK_REFUSED("a.csv", "y,a\r1,2\r", NULL, 1, "CR alone");
     CHECK_REFUSED("a.csv", "\x7f\1\0\r\2", NULL, 1, "neither text nor .npy");
@@ -903,6 +916,10 @@ TEST(bad_options)
     check_refused("a", "1 1:1", 5, &((hinge_data_options){ .threads = 4097 }), HINGE_EINVAL, 0, "threads: 4097");
     check_refused("a", "1 1:1", 5, &((hinge_data_options){ .min_cols = 3, .max_cols = 2 }), HINGE_EINVAL, 0,
                   "min_cols: 3");
+    check_refused("a", "1 1:1", 5, &((hinge_data_options){ .label_column = -1 }), HINGE_EINVAL, 0,
+                  "(--label-column, label_column) is for CSV only, and this is LIBSVM text");
+    check_refused("a", "1 1:1", 5, &((hinge_data_options){ .no_labels = 1 }), HINGE_EINVAL, 0,
+                  "(--no-labels, no_labels) is for CSV only");
     hinge_data data;
     assert_int_equal(hinge_data_read(NULL, NULL, &data, NULL), HINGE_EINVAL);
     assert_int_equal(hinge_data_parse("a", NULL, 1, NULL, &data, NULL), HINGE_EINVAL);

@@ -183,6 +183,12 @@ TEST(refusals)
     hinge_scaling good = { .lower = 0, .upper = 1, .n_features = D, .low = low, .high = high }, bad = good;
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     hinge_certificate certificate;
+    assert_refused(hinge_scaling_fit(&bad, &x, NULL, 1, 1, &err), HINGE_EINVAL, "from lower = 1 to upper = 1");
+    assert_int_equal(hinge_scaling_fit(&bad, &x, NULL, 0, NAN, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_scaling_fit(NULL, &x, NULL, 0, 1, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_scaling_apply(NULL, &x, out, D, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_scaling_factors(NULL, out, out, &err), HINGE_EINVAL);
+    assert_true(bad.low == low && bad.upper == 1);
     assert_int_equal(hinge_scaling_apply(&good, &x, out, D, &err), HINGE_OK);
     narrow.cols = D - 1;
     assert_int_equal(hinge_scaling_apply(&good, &narrow, out, D, &err), HINGE_EINVAL);

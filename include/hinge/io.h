@@ -41,8 +41,8 @@ typedef struct hinge_data_options {
                               * there (hinge_model_widen), so kernel values are those of the whole example. NULL: all */
     size_t n_columns;
     int precomputed;         /* LIBSVM: 1: rows start with 0:serial, see hinge_data.serial */
-    long label_column;       /* CSV: from 1, or negative from the end (-1 the last); 0: the first */
-    int no_labels;           /* CSV: 1: there is no label column, and y is all 0; .npy never has one */
+    long label_column;       /* CSV: from 1, or negative from the end (-1 the last); 0: the first. Elsewhere 0 */
+    int no_labels;           /* CSV: 1: there is no label column, and y is all 0; .npy never has one, LIBSVM always */
     int header;              /* CSV: 1: line 1 is a header; -1: it is an example; 0: told by its fields, see above */
     const hinge_words *words; /* the words of a model (hinge_model_words), which keep their numbers in y; other words
                                * get the numbers behind. NULL: words are numbered in the order in which they come */

@@ -2,6 +2,7 @@
 #include "lib/files/io_data.h"
 #include "lib/files/number.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,23 @@ hinge_status hg_labels_reserve(struct hg_labels *labels, const hinge_data *data,
     return words ? HG_MAKE(err, "the words of rows", HG_ZEROS(labels->word, data->x.rows)) : HINGE_OK;
 }
 
+/* Says whether digits alone are a whole number that is no double: it would become another one, as would those beside
+ * it. */
+static bool is_beyond_doubles(const char *p, const char *stop, double value)
+{
+    char exact[DBL_MAX_10_EXP + 3];
+    if (fabs(value) < 0x1p53)
+        return false;
+    p += *p == '-' || *p == '+';
+    while (p < stop && *p == '0')
+        p++;
+    for (const char *digit = p; digit < stop; digit++)
+        if (*digit < '0' || *digit > '9')
+            return false;
+    snprintf(exact, sizeof exact, "%.0f", fabs(value));
+    return !hg_same_word(p, stop, exact);
+}
+
 hinge_status hg_labels_take(const struct hg_labels *labels, size_t i, const struct hg_line *line, const char *p,
                             const char *stop, hinge_error *err)
 {
@@ -87,6 +105,11 @@ hinge_status hg_labels_take(const struct hg_labels *labels, size_t i, const stru
             hg_excerpt_all(p, stop).text, first->number, hg_excerpt_all(first->p, first->end).text);
     if (!number && !words)
         return hg_fail_line(err, line, "%s '%s' is no number, as those before are: labels are all numbers or all words",
+                            where, hg_excerpt_all(p, stop).text);
+    if (number && is_beyond_doubles(p, stop, value))
+        return hg_fail_line(err, line,
+                            "%s '%s' is a whole number beyond 2^53 that double precision takes for another one: give "
+                            "classes words, and values a decimal point",
                             where, hg_excerpt_all(p, stop).text);
     if (words && !hg_is_word(p, (size_t)(stop - p)))
         return hg_fail_line(err, line, "%s '%s' holds a control character", where, hg_excerpt_all(p, stop).text);
@@ -383,6 +406,13 @@ static hinge_status parse(const char *name, const struct hg_bytes *bytes, struct
         return hg_fail_at(err, HINGE_EINVAL, name, 0,
                           "labels in another file (--labels, labels_path) are for .npy data only, and this is %s",
                           format == HINGE_FORMAT_CSV ? "CSV" : "LIBSVM text");
+    if (options->label_column != 0 && format != HINGE_FORMAT_CSV)
+        return hg_fail_at(err, HINGE_EINVAL, name, 0,
+                          "a column of labels (--label-column, label_column) is for CSV only, and this is %s",
+                          format == HINGE_FORMAT_NPY ? ".npy" : "LIBSVM text, whose lines begin with theirs");
+    if (options->no_labels && format == HINGE_FORMAT_LIBSVM)
+        return hg_fail_at(err, HINGE_EINVAL, name, 0,
+                          "no labels (--no-labels, no_labels) is for CSV only: lines of LIBSVM text begin with theirs");
     if (options->precomputed && format != HINGE_FORMAT_LIBSVM)
         return hg_fail_at(err, HINGE_EINVAL, name, 0, "precomputed: only LIBSVM data has serial numbers");
     if (options->columns != NULL && (format != HINGE_FORMAT_LIBSVM || options->precomputed))

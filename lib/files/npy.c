@@ -182,12 +182,18 @@ static uint64_t load_bits(const unsigned char *p, size_t n)
     return n < 4 ? low : low | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
 }
 
-static double element(const struct npy *npy, size_t i, size_t j)
+static uint64_t element_bits(const struct npy *npy, size_t i, size_t j)
 {
     size_t place = npy->fortran_order ? j * npy->rows + i : i * npy->cols + j;
     uint64_t bits = load_bits(npy->data + place * npy->item, npy->item);
     if (npy->big_endian)
         bits = __builtin_bswap64(bits) >> (64 - 8 * npy->item);
+    return bits;
+}
+
+static double element(const struct npy *npy, size_t i, size_t j)
+{
+    uint64_t bits = element_bits(npy, i, j);
     if (npy->kind == 'f' && npy->item == 8) {
         double value;
         memcpy(&value, &bits, sizeof value);
@@ -257,6 +263,14 @@ static hinge_status fill_npy(const struct hg_source *source, const struct npy *n
     return refuse_element(source->name, bad_row, column, value, err);
 }
 
+/* Says whether a whole number is no double, and would become another one. */
+static bool is_beyond_doubles(const struct npy *npy, size_t i, size_t j)
+{
+    double value = fabs(element(npy, i, j));
+    uint64_t bits = element_bits(npy, i, j), size = npy->kind == 'i' && bits >> 63 != 0 ? -bits : bits;
+    return npy->kind != 'f' && npy->item == 8 && (value >= 0x1p64 || (uint64_t)value != size);
+}
+
 /* Labels [first, first + count) of n from a .npy file of their own; y NULL: they are checked only. */
 static hinge_status read_npy_labels(const char *path, double *y, size_t n, size_t first, size_t count, hinge_error *err)
 {
@@ -271,6 +285,11 @@ static hinge_status read_npy_labels(const char *path, double *y, size_t n, size_
         double value = element(&npy, row, column);
         if (!isfinite(value))
             status = refuse_element(path, row, column, value, err);
+        else if (is_beyond_doubles(&npy, row, column))
+            status = hg_fail_at(err, HINGE_EFORMAT, path, 0,
+                                "[%zu, %zu] is a whole number beyond 2^53 that double precision takes for %.0f: number "
+                                "classes anew, or make values floats",
+                                row, column, value);
         else if (y != NULL)
             y[i - first] = value;
     }
