@@ -128,7 +128,8 @@ typedef struct hinge_select_options {
     int one_se;         /* 1: the best point is the one of smallest C (largest nu), then smallest gamma, whose mean over
                          * folds is within one standard error of the best one's */
     double eps;         /* params.eps of the folds' trainings; 0: the larger of params.eps and 0.1 (regression: and a
-                         * quarter of the targets' standard deviation, where that is less than 0.1) */
+                         * quarter of the targets' standard deviation, where that is less than 0.1; nu-SVC: and a tenth
+                         * of r; one-class: and a tenth of the decision values' standard deviation) */
     int no_refit;       /* 1: the best point's model is not trained */
     int decisions;      /* 1: fill decisions and predictions of points: rows * repeats * 8 bytes and more a point */
     const hinge_grid_point *known; /* [n_known] points of an earlier call with the same rows and folds, which are not
@@ -151,7 +152,7 @@ typedef struct hinge_selection {
     hinge_model *model;    /* trained with these on all rows; NULL: no best point, or no_refit */
     hinge_report report;   /* of that training */
     hinge_outcome outcome; /* CONVERGED; STOPPED or TIME_LIMIT where points are left waiting */
-    double eps;            /* of the folds' trainings */
+    double eps;            /* of the folds' trainings (nu-SVC, one-class: at first, where options.eps is 0) */
 
     /* What it took, the last training apart */
     uint64_t trainings;       /* two-class problems solved */

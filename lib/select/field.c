@@ -8,14 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Below this, what rounding leaves of rows in f32 may show. */
+/* Below this, in units of decision values, what rounding leaves of rows in f32 may show. */
 static const double COARSE_EPS = 1e-4;
 
 static bool may_be_f32(const struct hg_selecting *s)
 {
     return s->params.kernel.type != HINGE_USER &&
            (s->params.precision == HINGE_PRECISION_F32 ||
-            (s->params.precision == HINGE_PRECISION_AUTO && s->out->eps >= COARSE_EPS));
+            (s->params.precision == HINGE_PRECISION_AUTO && s->out->eps >= COARSE_EPS * HG_MIN(1, s->unit)));
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
@@ -196,13 +196,13 @@ hinge_status hg_field_widens(const struct hg_selecting *s, const struct hg_part 
     for (size_t k = 0; k < part->qp.n; k++)
         square += hg_qp_beta(&part->qp, k) * hg_qp_beta(&part->qp, k);
     const struct hg_problem *pr = &field->problem;
-    if (0.1 * sqrt(square) * hg_kernel_error(&pr->params.kernel, HINGE_F32, pr->d, pr->norm) <= s->out->eps)
+    if (0.1 * sqrt(square) * hg_kernel_error(&pr->params.kernel, HINGE_F32, pr->d, pr->norm) <= part->eps)
         return HINGE_OK;
     if (!field->checks)
         status = open_rows(field, false, pr->threads, &field->exact, err);
     field->checks = status == HINGE_OK;
     HG_THEN(status, measure_error(field, part, &error, err));
-    *widens = 4 * error > s->out->eps;
+    *widens = 4 * error > part->eps;
     field->wide = field->wide || *widens; /* also where the next fold's coefficients are smaller */
     return status;
 }

@@ -49,7 +49,7 @@ static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_p
 {
     struct hg_lowrank own = { 0 };
     struct hg_interior_result result;
-    struct hg_interior_options options = { .eps = s->out->eps, .gap = HG_MIN(s->out->eps, 1e-6), .sums = part->sums,
+    struct hg_interior_options options = { .eps = part->eps, .gap = HG_MIN(part->eps, 1e-6), .sums = part->sums,
                                            .threads = pr->threads, .halt = s->halt };
     size_t rank = pr->params.rank;
     if (rank == 0 && hg_lowrank_columns(pr) == 0)
@@ -60,7 +60,7 @@ static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_p
     hinge_status status = hg_lowrank_solve(made, pr, &part->qp, &options, part->g, true, &result, err);
     hg_lowrank_free(&own);
     HG_TRY(status);
-    bool ends = result.report.outcome == HINGE_STALLED && result.report.violation <= s->out->eps;
+    bool ends = result.report.outcome == HINGE_STALLED && result.report.violation <= part->eps;
     part->many.report.outcome = ends ? HINGE_CONVERGED : result.report.outcome;
     part->many.report.violation = result.report.violation;
     part->steps += result.report.iterations;
@@ -78,7 +78,7 @@ static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_pr
     struct hg_smo_result result;
     const struct hg_many *many = &s->field[0].many;
     size_t bytes = (s->params.cache_bytes > 0 ? s->params.cache_bytes : hg_total_memory() / 2) / 4;
-    struct hg_smo_options options = { .eps = s->out->eps, .shrinking = s->params.shrinking, .cache_bytes = bytes,
+    struct hg_smo_options options = { .eps = part->eps, .shrinking = s->params.shrinking, .cache_bytes = bytes,
                                       .newton_bytes = s->params.newton ? bytes : 0, .threads = pr->threads,
                                       .cpu_level = many->cpu_level, .measured = 64, .halt = s->halt };
     memset(qp->beta[0], 0, qp->n * (size_t)qp->layers * sizeof(double));
@@ -154,7 +154,7 @@ static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *
             continue;
         if (columns > 0)
             status = improve(s, &pr, part, false, NULL, err);
-        else if (hg_lowrank_find(&z, &pr, part->point, &part->qp, s->out->eps, steps, pr.threads, &s->halt))
+        else if (hg_lowrank_find(&z, &pr, part->point, &part->qp, part->eps, steps, pr.threads, &s->halt))
             status = improve(s, &pr, part, false, &z, err);
         else
             break; /* other folds have none either */

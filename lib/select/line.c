@@ -211,6 +211,7 @@ static hinge_status begin_part(const struct hg_selecting *s, const struct hg_pro
     part->g_is_coarse = false;
     part->C = C;
     part->nu = nu;
+    part->eps = s->out->eps;
     part->many.qp = &part->qp;
     part->many.g = part->g;
     part->many.point = part->point;
@@ -387,7 +388,7 @@ hinge_status hg_solve_some(struct hg_selecting *s, struct hg_part *const *some, 
     for (size_t first = 0, end; first < count && status == HINGE_OK; first = end) {
         struct hg_field *field = hg_part_field(s, some[first]);
         end = end_of_field(s, some, first, count);
-        status = hg_many_solve(&field->many, s->solving + first, end - first, s->out->eps, most, &s->halt, err);
+        status = hg_many_solve(&field->many, s->solving + first, end - first, some[0]->eps, most, &s->halt, err);
     }
     for (size_t k = 0; k < count; k++) {
         some[k]->steps += some[k]->many.report.iterations;
@@ -396,15 +397,74 @@ hinge_status hg_solve_some(struct hg_selecting *s, struct hg_part *const *some, 
     return status;
 }
 
-/* Solves the batch by SMO, then by what else may finish it, and adds up what it took and how it ended. */
-static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
+/* Solves the batch to some eps by SMO, then by what else may finish it. */
+static hinge_status solve_to(struct hg_selecting *s, const hinge_grid_point *point, double eps, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch; b++)
-        s->batch[b]->steps = 0;
+        s->batch[b]->eps = eps;
     if (!hg_select_asks_inside(s))
         status = hg_solve_some(s, s->batch, s->n_batch, hg_select_steps(s, point), err);
     HG_THEN(status, hg_select_finish(s, point, err));
+    return status;
+}
+
+/* Returns a tenth of what decision values are measured by: the margin r of nu-SVC, by which they are divided, or, where
+ * there is none, their standard deviation. */
+static double tenth_of_unit(const struct hg_selecting *s, const struct hg_part *part)
+{
+    double mean = 0, square = 0, n = (double)part->n, r = (part->many.bias[1] - part->many.bias[0]) / 2;
+    if (s->problem.classifies && r > 0)
+        return r / 10;
+    for (size_t k = 0; k < part->n; k++)
+        mean += part->g[k] / n;
+    for (size_t k = 0; k < part->n; k++)
+        square += (part->g[k] - mean) * (part->g[k] - mean) / n;
+    return sqrt(square) / 10;
+}
+
+static bool is_coarse(const struct hg_selecting *s, const struct hg_part *part)
+{
+    return part->many.report.outcome == HINGE_CONVERGED && part->eps > s->params.eps &&
+           part->many.report.violation > tenth_of_unit(s, part);
+}
+
+/* Decision values of nu-SVC and one-class are as large as the kernel makes them: where the usual eps is too coarse for
+ * a problem, it goes on to a quarter of it, and so on. */
+static hinge_status refine(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
+{
+    struct hg_part **all = s->batch, **some;
+    size_t count = s->n_batch;
+    bool has_unit = !s->problem.task->uses_nu || s->problem.task->regresses;
+    hinge_status status = HINGE_OK;
+    if (has_unit || s->options.eps > 0)
+        return HINGE_OK;
+    HG_TRY(HG_MAKE(err, "the problems of folds", HG_ARRAY(some, count)));
+    for (double eps = s->out->eps; status == HINGE_OK && eps > s->params.eps && !hg_halted(&s->halt);) {
+        size_t left = 0;
+        for (size_t b = 0; b < count; b++)
+            if (is_coarse(s, all[b]))
+                some[left++] = all[b];
+        if (left == 0)
+            break;
+        eps = HG_MAX(eps / 4, s->params.eps);
+        s->batch = some;
+        s->n_batch = left;
+        status = solve_to(s, point, eps, err);
+    }
+    s->batch = all;
+    s->n_batch = count;
+    hg_free(some);
+    return status;
+}
+
+/* Solves the batch, and adds up what it took and how it ended. */
+static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
+{
+    for (size_t b = 0; b < s->n_batch; b++)
+        s->batch[b]->steps = 0;
+    hinge_status status = solve_to(s, point, s->out->eps, err);
+    HG_THEN(status, refine(s, point, err));
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         const struct hg_part *solved = s->batch[b];
         s->solving[b] = &s->batch[b]->many;

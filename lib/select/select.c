@@ -78,19 +78,27 @@ static hinge_status refuse_score(const struct hg_selecting *s, hinge_error *err)
                    name);
 }
 
-/* Returns to what folds are trained where nobody says: to 0.1, and in regression to a quarter of the targets' standard
- * deviation where that is less, or a tolerance as wide as the targets would end all folds before they begin. */
-static double usual_eps(const struct hg_selecting *s)
+/* The standard deviation of targets, in whose units decision values are; 1 of other tasks. */
+static double unit_of(const struct hg_selecting *s)
 {
     const struct hg_problem *pr = &s->problem;
     double mean = 0, square = 0, n = (double)pr->n;
     if (!pr->task->regresses)
-        return HG_MAX(s->params.eps, USUAL_EPS);
+        return 1;
     for (size_t i = 0; i < pr->n; i++)
         mean += s->y[pr->order[i]] / n;
     for (size_t i = 0; i < pr->n; i++)
         square += (s->y[pr->order[i]] - mean) * (s->y[pr->order[i]] - mean) / n;
-    return HG_MAX(s->params.eps, fmin(USUAL_EPS, sqrt(square) / 4));
+    return sqrt(square);
+}
+
+/* Returns to what folds are trained at first where nobody says: to 0.1, and in regression to a quarter of the targets'
+ * standard deviation where that is less, or a tolerance as wide as the targets would end all folds before they begin.
+ * (Those of nu-SVC and one-class go on from there: line.c.) */
+static double usual_eps(const struct hg_selecting *s)
+{
+    double most = s->problem.task->regresses ? fmin(USUAL_EPS, s->unit / 4) : USUAL_EPS;
+    return HG_MAX(s->params.eps, most);
 }
 
 static hinge_status begin(struct hg_selecting *s, hinge_error *err)
@@ -108,6 +116,7 @@ static hinge_status begin(struct hg_selecting *s, hinge_error *err)
         return hg_fail(err, HINGE_EINVAL, "eps: %g of the folds is not 0 or more", o->eps);
     if (!hg_score_of_task(s, &s->out->score))
         return refuse_score(s, err);
+    s->unit = unit_of(s);
     s->out->eps = o->eps > 0 ? o->eps : usual_eps(s);
     HG_TRY(find_rows(s, err));
     HG_TRY(hg_deal(s, err));

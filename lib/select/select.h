@@ -39,7 +39,7 @@ struct hg_part {
     struct hg_range range[3]; /* as ranges */
     struct hg_qp qp;
     double *g, *moved;     /* [n] */
-    double C, nu, sums[2]; /* that it was solved with */
+    double C, nu, sums[2], eps; /* that it was solved with */
     uint64_t steps;        /* that it took */
     bool begun, absent;    /* there is a solution; the fold has no such problem */
     bool g_is_coarse;      /* g is by rows in f32, and those in hand are f64 */
@@ -55,6 +55,7 @@ struct hg_selecting {
     hinge_select_options options;  /* the caller's, with defaults filled in */
     struct hg_problem problem;     /* of rows of weight > 0: its classes */
     hinge_selection *out;
+    double unit;                   /* of decision values: the targets' standard deviation, otherwise 1 */
     size_t rows, folds;            /* of x; of a repeat */
     bool *used;                    /* [rows] weight > 0 */
     uint32_t *class_of;            /* [rows] by problem.labels; of classes only */
