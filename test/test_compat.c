@@ -294,7 +294,8 @@ static void check_decisions(const struct svm_model *m, const struct set *s)
     double *decisions = malloc(n * pairs * sizeof *decisions), *labels = malloc(n * sizeof *labels), mine[64];
     hinge_matrix x = hinge_matrix_f64(s->x, n, s->d);
     assert_int_equal(svm_save_model(path_of("model"), m), 0);
-    if (hinge_model_load(&h, path_of("model"), NULL, &err) != HINGE_OK || hinge_model_widen(h, s->d, &err) != HINGE_OK ||
+    if (hinge_model_load(&h, path_of("model"), NULL, &err) != HINGE_OK ||
+        hinge_model_widen(h, s->d, &err) != HINGE_OK ||
         hinge_predict(h, &x, &options, labels, decisions, &err) != HINGE_OK)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < n; i++) {

@@ -234,7 +234,8 @@ TEST(starts_of_large_coefficients)
             beta[i] *= draw_unit(&draws);
         m = fit(&s, &p, &r);
         if (r.outcome != HINGE_CONVERGED || !(plain_certify(m, &s, &p).kkt <= 1.05 * p.eps))
-            fail_msg("seed %d: %s, violation %g", (int)seed, hinge_outcome_text(r.outcome), plain_certify(m, &s, &p).kkt);
+            fail_msg("seed %d: %s, violation %g", (int)seed, hinge_outcome_text(r.outcome),
+                     plain_certify(m, &s, &p).kkt);
     }
 }
 

@@ -598,7 +598,8 @@ TEST(reads_libsvm)
         for (int type = HINGE_LINEAR; type <= HINGE_PRECOMPUTED; type++)
             for (int probability = 0; probability < 2; probability++) {
                 hinge_params params = hinge_params_default((hinge_task)task);
-                params.kernel = (hinge_kernel){ .type = (hinge_kernel_type)type, .degree = 2, .gamma = 0.3, .coef0 = 0.1 };
+                params.kernel = hinge_kernel_polynomial(2, 0.3, 0.1);
+                params.kernel.type = (hinge_kernel_type)type;
                 params.nu = 0.4;
                 params.probability = probability && task != HINGE_ONE_CLASS;
                 if (type != HINGE_SIGMOID || task != HINGE_NU_SVC) /* may be unbounded */

@@ -417,7 +417,7 @@ TEST(test_when)
 }
 
 /* Four entries inside their boxes. As they are, no work is allowed: there is no step, and what memory held in its place
- * is not taken for one. With a matrix that rounding left indefinite, by 1e-6, the ridge grows until it can be factored. */
+ * is not taken for one. With a matrix that rounding left indefinite, by 1e-6, the ridge grows until it has a factor. */
 static void check_face(bool indefinite)
 {
     enum { N = 4 };
