@@ -57,8 +57,9 @@ static void check_weights(const struct trial *t, const hinge_model *model, const
 }
 
 /* A model read from a file finds its support vectors among the examples again, equal ones in boxes that hold their
- * coefficients, and is worth no less. */
-static void check_locate(const struct trial *t, const hinge_model *model, const hinge_report *r)
+ * coefficients, and is worth no less than rounding of F allows. */
+static void check_locate(const struct trial *t, const hinge_model *model, const hinge_report *r,
+                         const struct sums *sums, const double *beta)
 {
     char *bytes = NULL;
     size_t size = 0, missing = 0;
@@ -75,6 +76,10 @@ static void check_locate(const struct trial *t, const hinge_model *model, const 
              hinge_certify(model, &t->matrix, t->y, &t->params, &a, &err) == HINGE_OK &&
              hinge_certify(again, &t->matrix, t->y, &t->params, &b, &err) == HINGE_OK) {
         double allowed = 1e-6 * (fabs(a.primal) + fabs(a.dual)), kkt = 2 * fmax(a.kkt, t->params.eps);
+        for (size_t i = 0; i < hinge_model_n_problems(model) * t->n; i++) {
+            kkt = fmax(kkt, 2 * sums->slack[i]);
+            allowed += 2 * fabs(beta[i]) * sums->slack[i];
+        }
         if (!(b.box_residual <= fmax(1e-9, 2 * a.box_residual) && b.kkt <= kkt && b.dual >= a.dual - allowed))
             finding("located", "box %g, kkt %g, dual %.12g; before %g, %g, %.12g", b.box_residual, b.kkt, b.dual,
                     a.box_residual, a.kkt, a.dual);
@@ -88,7 +93,7 @@ void check_facts(const struct trial *t, const hinge_model *model, const hinge_re
 {
     check_kinds(t, model, beta);
     check_weights(t, model, sums);
-    check_locate(t, model, r);
+    check_locate(t, model, r, sums, beta);
     phase("checks");
 }
 
