@@ -159,6 +159,27 @@ TEST(finds_it_for_small_targets)
     assert_close(mse[0], mse[1], 1e-9);
 }
 
+/* Targets that a point may be much nearer to than the usual tolerance of folds: the score of what wins is that of folds
+ * trained to the end. */
+TEST(finds_what_is_very_near)
+{
+    static const double C[] = { 1, 16, 512 }, gamma[] = { 0.25, 2 };
+    struct set set = set_two_class(5, 240, 2, 0.5);
+    hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(1), 1);
+    hinge_selection *usual, *fine;
+    params.eps = 1e-6;
+    params.p = 1e-4;
+    for (size_t i = 0; i < set.n; i++)
+        set.y[i] = sin(set.x[2 * i]) + cos(set.x[2 * i + 1]);
+    hinge_select_options options = { .C = { C, 3 }, .gamma = { gamma, 2 }, .folds = 3 };
+    usual = choose(&set, &params, &options);
+    options.eps = 1e-6;
+    fine = choose(&set, &params, &options);
+    assert_true(usual->best - usual->points == fine->best - fine->points);
+    assert_near(usual->best->score[HINGE_SCORE_MSE], fine->best->score[HINGE_SCORE_MSE],
+                fine->best->score[HINGE_SCORE_MSE]);
+}
+
 /* Features so small that decision values of nu-SVC and one-class are far below the usual tolerance of folds: the scores
  * are the same in other units, and nearly those of folds trained to the end. */
 TEST(finds_it_for_small_features)

@@ -285,12 +285,11 @@ static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
-/* Decides rows by g of the batch's problem b: at its points, or (elsewhere) at those that its fold holds out. */
-static void decide(const struct hg_selecting *s, size_t b, const double *g, bool elsewhere)
+/* Decides rows by g of a problem: at its points, or (elsewhere) at those that its fold holds out. */
+static void decide(const struct hg_selecting *s, const struct hg_part *part, const double *g, bool elsewhere)
 {
-    const struct hg_many_problem *many = &s->batch[b]->many;
-    size_t fold = hg_fold_of(s, s->batch[b]), at = hg_repeat_of(s, fold);
-    size_t problem = (size_t)(s->batch[b] - s->part) % s->n_problems;
+    const struct hg_many_problem *many = &part->many;
+    size_t fold = hg_fold_of(s, part), at = hg_repeat_of(s, fold), problem = (size_t)(part - s->part) % s->n_problems;
     const struct hg_problem *pr = &hg_field_of(s, fold)->problem;
     const struct hg_range *range = elsewhere ? many->elsewhere : many->range;
     const struct hg_range *end = range + (elsewhere ? many->n_elsewhere : many->n_ranges);
@@ -309,7 +308,7 @@ static void decide(const struct hg_selecting *s, size_t b, const double *g, bool
 static void decide_all(void *arg, size_t k, const double *g)
 {
     const struct hg_selecting *s = arg;
-    decide(s, s->first_of_batch + k, g, true);
+    decide(s, s->batch[s->first_of_batch + k], g, true);
 }
 
 /* Predicts a fold's held-out rows by the decision values of its problems, as hinge_predict would. */
@@ -360,7 +359,7 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
     bool elsewhere = s->n_problems > 1 && !s->problem.one_vs_rest;
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch && !elsewhere; b++)
-        decide(s, b, s->batch[b]->g, false);
+        decide(s, s->batch[b], s->batch[b]->g, false);
     for (size_t b = 0, end; b < s->n_batch && status == HINGE_OK && elsewhere; b = end) {
         end = end_of_field(s, s->batch, b, s->n_batch);
         s->first_of_batch = b;
@@ -409,11 +408,28 @@ static hinge_status solve_to(struct hg_selecting *s, const hinge_grid_point *poi
     return status;
 }
 
-/* Returns a tenth of what decision values are measured by: the margin r of nu-SVC, by which they are divided, or, where
- * there is none, their standard deviation. */
-static double tenth_of_unit(const struct hg_selecting *s, const struct hg_part *part)
+/* The root of the mean squared error of a regression's held-out rows; infinite where there are none. */
+static double held_out_error(const struct hg_selecting *s, const struct hg_part *part)
+{
+    size_t fold = hg_fold_of(s, part), at = hg_repeat_of(s, fold), count = 0;
+    double square = 0;
+    decide(s, part, part->g, false);
+    for (size_t row = 0; row < s->rows; row++)
+        if (s->out->fold[at + row] == (int)fold) {
+            square += (s->decisions[at + row] - s->y[row]) * (s->decisions[at + row] - s->y[row]);
+            count++;
+        }
+    return count > 0 ? sqrt(square / (double)count) : INFINITY;
+}
+
+/* Returns a violation that is small beside what decision values are measured by: of regression half of the held-out
+ * error; otherwise a tenth of the margin r of nu-SVC, by which they are divided, or, where there is none, of their
+ * standard deviation. */
+static double small_violation(const struct hg_selecting *s, const struct hg_part *part)
 {
     double mean = 0, square = 0, n = (double)part->n, r = (part->many.bias[1] - part->many.bias[0]) / 2;
+    if (s->problem.task->regresses)
+        return held_out_error(s, part) / 2;
     if (s->problem.classifies && r > 0)
         return r / 10;
     for (size_t k = 0; k < part->n; k++)
@@ -426,16 +442,16 @@ static double tenth_of_unit(const struct hg_selecting *s, const struct hg_part *
 static bool is_coarse(const struct hg_selecting *s, const struct hg_part *part)
 {
     return part->many.report.outcome == HINGE_CONVERGED && part->eps > s->params.eps &&
-           part->many.report.violation > tenth_of_unit(s, part);
+           part->many.report.violation > small_violation(s, part);
 }
 
-/* Decision values of nu-SVC and one-class are as large as the kernel makes them: where the usual eps is too coarse for
- * a problem, it goes on to a quarter of it, and so on. */
+/* Decision values of nu-SVC and one-class are as large as the kernel makes them, and regression may be as near to its
+ * targets as it likes: where the usual eps is too coarse for a problem, it goes on to a quarter of it, and so on. */
 static hinge_status refine(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
 {
     struct hg_part **all = s->batch, **some;
     size_t count = s->n_batch;
-    bool has_unit = !s->problem.task->uses_nu || s->problem.task->regresses;
+    bool has_unit = s->problem.classifies && !s->problem.task->uses_nu; /* a margin of 1 */
     hinge_status status = HINGE_OK;
     if (has_unit || s->options.eps > 0)
         return HINGE_OK;
