@@ -68,15 +68,6 @@ bool hg_side_by_side(const struct hg_training *t)
            all <= t->cache_bytes;
 }
 
-/* An allocator like glibc's gives free memory back to the system unless a block as large was freed before, and finding
- * the same pages again takes a small training a third of its time. A block that nobody touches costs nothing; without
- * memory for it nothing is lost. */
-static void hold_small(size_t n)
-{
-    if (n <= 1024)
-        hg_free(hg_alloc(n * n * 6 + (1 << 20), 1));
-}
-
 /* Asking the system for its memory takes longer than a small training, which any machine has memory for. */
 static size_t default_cache(const struct hg_training *t)
 {
@@ -131,7 +122,7 @@ static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, 
     size_t most = hg_problem_largest(&t->distinct.problem);
     for (int k = 0; k < t->threads; k++)
         t->rooms[k].rows.most_points = t->rooms[k].panels.most_points = most;
-    hold_small(t->distinct.problem.n);
+    hg_let_heap_stay();
     HG_TRY(make_copy(t, err));
     return make_cells(t, err);
 }

@@ -120,6 +120,12 @@ void hg_free(void *memory)
         free(place - place[-1]);
 }
 
+void hg_let_heap_stay(void)
+{
+    void *volatile block = malloc((size_t)31 << 20); /* glibc's most is 32 MB */
+    free(block);
+}
+
 bool hg_room(const struct hg_array *arrays, size_t n, size_t *bytes)
 {
     size_t total = 0, size;

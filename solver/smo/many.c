@@ -17,22 +17,13 @@ enum {
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
-/* Lanes of small problems come and go on top of malloc's heap, which glibc gives back to the system wherever 128 KB are
- * free there, and asks for again page by page; what it leaves there grows to twice the largest block that was ever
- * taken from elsewhere and freed. This one is never touched. Buys: letter, 3,000 and 6,000 rows, 24 points: system's
- * time 2.2 to 0.1 and 7.1 to 0.3 s, beside 3.2 and 8.8 of the user's. */
-static void let_heap_stay(void)
-{
-    hg_free(hg_alloc(31, 1 << 20));
-}
-
 hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_level, size_t bytes, hinge_error *err)
 {
     memset(many, 0, sizeof *many);
     many->n = n;
     many->threads = threads;
     many->cpu_level = cpu_level;
-    let_heap_stay();
+    hg_let_heap_stay();
     hinge_status status = hg_pool_init(&many->pool, n, bytes, err);
     HG_THEN(status, HG_MAKE(err, "many problems", HG_ZEROS(many->supports, n), HG_ARRAY(many->diagonal, n)));
     if (status != HINGE_OK)
