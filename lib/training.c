@@ -122,7 +122,8 @@ static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, 
     size_t most = hg_problem_largest(&t->distinct.problem);
     for (int k = 0; k < t->threads; k++)
         t->rooms[k].rows.most_points = t->rooms[k].panels.most_points = most;
-    hg_let_heap_stay();
+    if (most <= 2048) /* of larger ones memory is what counts */
+        hg_let_heap_stay();
     HG_TRY(make_copy(t, err));
     return make_cells(t, err);
 }

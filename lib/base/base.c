@@ -122,7 +122,7 @@ void hg_free(void *memory)
 
 void hg_let_heap_stay(void)
 {
-    void *volatile block = malloc((size_t)31 << 20); /* glibc's most is 32 MB */
+    void *volatile block = malloc((size_t)4 << 20);
     free(block);
 }
 
