@@ -1,6 +1,15 @@
 /* CSV, with the label in the first or last column, or none. */
 #include "fuzz.h"
 
+/* A label of so many digits may be a whole number that is no double, which is refused; a feature is not. */
+static bool has_long_number(const uint8_t *bytes, size_t size)
+{
+    size_t run = 0;
+    for (size_t i = 0; i < size && run < 16; i++)
+        run = bytes[i] >= '0' && bytes[i] <= '9' ? run + 1 : 0;
+    return run == 16;
+}
+
 bool fuzz_one(const uint8_t *bytes, size_t size)
 {
     const hinge_data_options plain = { .format = HINGE_FORMAT_CSV, .no_labels = 1 };
@@ -19,7 +28,7 @@ bool fuzz_one(const uint8_t *bytes, size_t size)
                 CHECK(fuzz_value(&other, i, j) == fuzz_value(&data, i, j + 1));
         }
     } else {
-        CHECK(status != HINGE_OK);
+        CHECK(status != HINGE_OK || has_long_number(bytes, size));
     }
     hinge_data_free(&other);
     if (fuzz_read(bytes, size, &last, &other) == HINGE_OK)
