@@ -122,7 +122,7 @@ void hg_free(void *memory)
 
 void hg_let_heap_stay(void)
 {
-    void *volatile block = malloc((size_t)4 << 20);
+    void *volatile block = malloc((size_t)1536 << 10);
     free(block);
 }
 
