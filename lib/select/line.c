@@ -415,7 +415,7 @@ static double held_out_error(const struct hg_selecting *s, const struct hg_part 
     double square = 0;
     decide(s, part, part->g, false);
     for (size_t row = 0; row < s->rows; row++)
-        if (s->out->fold[at + row] == (int)fold) {
+        if (s->used[row] && s->out->fold[at + row] == (int)fold) {
             square += (s->decisions[at + row] - s->y[row]) * (s->decisions[at + row] - s->y[row]);
             count++;
         }
