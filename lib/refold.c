@@ -164,17 +164,6 @@ static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_e
     return HINGE_OK;
 }
 
-/* A tenth of what decision values vary by: their sigmoid hangs on no less, however small C has made them. */
-static double eps_of_spread(const double *g, size_t n)
-{
-    double mean = 0, squares = 0;
-    for (size_t i = 0; i < n; i++)
-        mean += g[i] / (double)n;
-    for (size_t i = 0; i < n; i++)
-        squares += (g[i] - mean) * (g[i] - mean);
-    return sqrt(squares / (double)n) / 10;
-}
-
 hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
                        hinge_error *err)
 {
@@ -183,9 +172,9 @@ hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const str
     double least = folds.of->t->params->eps;
     folds.eps = refold->eps;
     folds.max_iter = 2 * result->report.iterations + 50 * folds.of->reduced->n;
-    if (refold->fold == NULL)
-        folds.eps = HG_MAX(least, HG_MIN(folds.eps, eps_of_spread(g, folds.of->reduced->qp.n)));
     const struct hg_reduced *reduced = folds.of->reduced;
+    if (refold->fold == NULL) /* a sigmoid hangs on no less than a tenth of what values vary by, however small C is */
+        folds.eps = HG_MAX(least, HG_MIN(folds.eps, hg_deviation(g, NULL, reduced->qp.n) / 10));
     if (result->report.objective > 0) /* rows are too coarse, and coefficients worth less than none */
         return HINGE_OK;
     HG_TRY(HG_MAKE(err, "the folds of a problem", HG_ARRAY(folds.fold, reduced->n), HG_ARRAY(folds.work, reduced->n),

@@ -153,7 +153,7 @@ typedef struct hinge_selection {
     hinge_model *model;    /* trained with these on all rows; NULL: no best point, or no_refit */
     hinge_report report;   /* of that training */
     hinge_outcome outcome; /* CONVERGED; STOPPED or TIME_LIMIT where points are left waiting */
-    double eps;            /* of the folds' trainings (nu-SVC, one-class: at first, where options.eps is 0) */
+    double eps;            /* of the folds' trainings (but for C-SVC: at first, where options.eps is 0) */
 
     /* What it took, the last training apart */
     uint64_t trainings;       /* two-class problems solved */

@@ -3,6 +3,7 @@
 #include "hg_config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -219,6 +220,18 @@ int hg_by_value_and_number(const void *a, const void *b)
 {
     const struct hg_numbered *x = a, *y = b;
     return x->value != y->value ? hg_by_value(&x->value, &y->value) : (x->number > y->number) - (x->number < y->number);
+}
+
+double hg_deviation(const double *x, const uint32_t *at, size_t n)
+{
+    double mean = 0, square = 0;
+    for (size_t k = 0; k < n; k++)
+        mean += x[at != NULL ? at[k] : k] / (double)n;
+    for (size_t k = 0; k < n; k++) {
+        double away = x[at != NULL ? at[k] : k] - mean;
+        square += away * away / (double)n;
+    }
+    return sqrt(square);
 }
 
 void hg_gather(const void *from, size_t size, const uint32_t *at, size_t n, void *out)

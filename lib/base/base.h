@@ -108,6 +108,9 @@ struct hg_numbered {
 int hg_by_value(const void *a, const void *b);
 int hg_by_value_and_number(const void *a, const void *b);
 
+/* Returns the standard deviation of x[at[k]], k < n; at NULL: of x[k]. */
+double hg_deviation(const double *x, const uint32_t *at, size_t n);
+
 /* Gathers out[k] = from[at[k]], k < n, of 4 or 8 bytes each; out may be `at`, or `from` where at[k] >= k. */
 void hg_gather(const void *from, size_t size, const uint32_t *at, size_t n, void *out);
 

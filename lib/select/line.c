@@ -427,16 +427,12 @@ static double held_out_error(const struct hg_selecting *s, const struct hg_part 
  * standard deviation. */
 static double small_violation(const struct hg_selecting *s, const struct hg_part *part)
 {
-    double mean = 0, square = 0, n = (double)part->n, r = (part->many.bias[1] - part->many.bias[0]) / 2;
+    double r = (part->many.bias[1] - part->many.bias[0]) / 2;
     if (s->problem.task->regresses)
         return held_out_error(s, part) / 2;
     if (s->problem.classifies && r > 0)
         return r / 10;
-    for (size_t k = 0; k < part->n; k++)
-        mean += part->g[k] / n;
-    for (size_t k = 0; k < part->n; k++)
-        square += (part->g[k] - mean) * (part->g[k] - mean) / n;
-    return sqrt(square) / 10;
+    return hg_deviation(part->g, NULL, part->n) / 10;
 }
 
 static bool is_coarse(const struct hg_selecting *s, const struct hg_part *part)

@@ -82,19 +82,12 @@ static hinge_status refuse_score(const struct hg_selecting *s, hinge_error *err)
 static double unit_of(const struct hg_selecting *s)
 {
     const struct hg_problem *pr = &s->problem;
-    double mean = 0, square = 0, n = (double)pr->n;
-    if (!pr->task->regresses)
-        return 1;
-    for (size_t i = 0; i < pr->n; i++)
-        mean += s->y[pr->order[i]] / n;
-    for (size_t i = 0; i < pr->n; i++)
-        square += (s->y[pr->order[i]] - mean) * (s->y[pr->order[i]] - mean) / n;
-    return sqrt(square);
+    return pr->task->regresses ? hg_deviation(s->y, pr->order, pr->n) : 1;
 }
 
 /* Returns to what folds are trained at first where nobody says: to 0.1, and in regression to a quarter of the targets'
  * standard deviation where that is less, or a tolerance as wide as the targets would end all folds before they begin.
- * (Those of nu-SVC and one-class go on from there: line.c.) */
+ * (But for those of C-SVC they go on from there: line.c.) */
 static double usual_eps(const struct hg_selecting *s)
 {
     double most = s->problem.task->regresses ? fmin(USUAL_EPS, s->unit / 4) : USUAL_EPS;
