@@ -48,8 +48,10 @@ bool hg_pool_ask(struct hg_pool *pool, const uint32_t *point, size_t count)
     if (pool->n_in_use + more > cache->n_slots)
         return false;
     pool->n_in_use += more;
+    for (size_t k = 0; k < count; k++) /* those that are there do not make room for the others */
+        hg_cache_get(cache, point[k], pool->round);
     for (size_t k = 0; k < count; k++) {
-        if (hg_cache_get(cache, point[k], pool->round) != NULL)
+        if (hg_cache_slot(cache, point[k]) >= 0)
             continue;
         pool->out[pool->n_lacking] = hg_cache_put(cache, point[k], pool->round);
         pool->lacking[pool->n_lacking++] = point[k];
