@@ -1,6 +1,17 @@
 /* NumPy's files, as data and as their own labels. */
 #include "fuzz.h"
 
+#include <math.h>
+
+/* A label that is so large may be a whole number that is no double, which is refused; a feature is not. */
+static bool has_large_value(const hinge_data *column)
+{
+    for (size_t i = 0; i < column->x.rows; i++)
+        if (fabs(fuzz_value(column, i, 0)) >= 0x1p53)
+            return true;
+    return false;
+}
+
 bool fuzz_one(const uint8_t *bytes, size_t size)
 {
     const hinge_data_options plain = { .format = HINGE_FORMAT_NPY };
@@ -21,7 +32,7 @@ bool fuzz_one(const uint8_t *bytes, size_t size)
         hinge_error err;
         hinge_status second = hinge_data_parse("fuzz", bytes, size, &labelled, &other, &err);
         fuzz_check_error(second, &err);
-        CHECK((second == HINGE_OK) == (data.x.cols == 1));
+        CHECK(data.x.cols == 1 ? second == HINGE_OK || has_large_value(&data) : second != HINGE_OK);
         for (size_t i = 0; second == HINGE_OK && i < data.x.rows; i++)
             CHECK(other.y[i] == fuzz_value(&data, i, 0) || data.x.type == HINGE_F32);
         hinge_data_free(&other);
