@@ -1,8 +1,14 @@
-/* The copy in f32 that training reads, or counts instead of it (copy.h): which of them a problem gets. */
+/*
+ * The copy in f32 that training reads, or counts instead of it (copy.h): which of them a problem gets. Counts come
+ * first: where they serve, rows are made of bytes and no copy is needed. A processor below HG_COUNTS_LEVEL
+ * (params.cpu_level <= 3 in tests) has no counts, and precision f64 no copy.
+ */
 #include "lib/copy.h"
 
 #include <string.h>
 
+/* Looks for features of two values each, for RBF on a processor whose registers hold the tables of 16 values. Points
+ * that are not like that leave copy->hamming empty. */
 static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hinge_error *err)
 {
     bool fast = hg_cpu_level(pr->params.cpu_level) >= HG_COUNTS_LEVEL;
@@ -14,6 +20,8 @@ static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hi
     return status;
 }
 
+/* Packs points less their shift, rounded to f32, in parallel: each row is one thread's. Norms are those of the rounded
+ * vectors, so that a vector's distance to itself is next to 0 in f32 as well. */
 hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool lists, bool f32, hinge_error *err)
 {
     memset(copy, 0, sizeof *copy);
@@ -35,6 +43,7 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
     return HINGE_OK;
 }
 
+/* Hands over norms of all points: the Gram takes those of the subset by their numbers. */
 hinge_status hg_copy_rows(const struct hg_copy *copy, const struct hg_problem *pr, const uint32_t *subset, size_t n,
                           int threads, struct hg_gram *gram, hinge_error *err)
 {

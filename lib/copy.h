@@ -10,6 +10,8 @@
 
 #include "lib/problem.h"
 
+/* Holds what training reads instead of the caller's rows. Values are packed by rows of a stride that is a multiple of
+ * 16, filled up with zeros, so that vector code reads whole registers; both arrays are one block. */
 struct hg_copy {
     struct hg_points points;   /* the copy; the problem's where rows are f64, or made of lists */
     float *values, *norms;     /* of the copy; NULL: there is none */

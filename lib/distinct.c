@@ -1,4 +1,11 @@
-/* Equal rows as one point (distinct.h): points are numbered, boxes added up, and coefficients given back to rows. */
+/*
+ * Equal rows as one point (distinct.h): points are numbered, boxes added up, and coefficients given back to rows. The
+ * first part makes the problem over distinct points once for a training; the second takes one two-class problem of it
+ * to a solver and back.
+ *
+ * Nothing switches it off for kernels of dot products; a test that wants rows apart gives the same kernel as a function
+ * of the user's own or as a precomputed matrix, where rows are not compared.
+ */
 #include "lib/distinct.h"
 
 #include <float.h>
@@ -13,7 +20,10 @@ static double target_of(const struct hg_problem *pr, size_t i)
     return pr->classifies || pr->task->regresses ? pr->y[pr->order[i]] + 0.0 : 0; /* -0 is 0 */
 }
 
-/* Numbers points in the order of their first rows, first[k] of point k; returns how many. slot: [slots] of 0 */
+/* Numbers points in the order of their first rows, first[k] of point k, and tells each row's point (point [n]); returns
+ * how many there are. A row's key is its first equal row and its label or target, looked up in a table of open
+ * addressing (slots, a power of 2 that is at least twice n: `slot` has 1 + the point, 0 where nothing is; cleared).
+ * Rows ascend by class, and so do points. */
 static size_t number_points(const struct hg_problem *pr, const uint32_t *equal, size_t slots, uint32_t *slot,
                             uint32_t *point, uint32_t *first)
 {
@@ -36,7 +46,9 @@ static size_t number_points(const struct hg_problem *pr, const uint32_t *equal, 
     return count;
 }
 
-/* Makes room for d's own arrays, of `count` points. */
+/* Makes the distinct problem's own arrays, of `count` points; the rest is borrowed from the whole problem. Two points
+ * may have equal features and other labels or targets ("twins"): the kernel must know of them, so their numbers go into
+ * `equal`. start has each class's range, as points are in the order of classes. */
 static hinge_status take_points(struct hg_distinct *d, const struct hg_problem *whole, const uint32_t *equal,
                                 const uint32_t *first, size_t count, hinge_error *err)
 {
@@ -84,6 +96,8 @@ static hinge_status merge(struct hg_distinct *d, const struct hg_problem *whole,
     return status;
 }
 
+/* For RBF hg_problem_look has found equal rows already; of other kernels made of dot products they are looked for
+ * here. */
 hinge_status hg_distinct_init(struct hg_distinct *d, const struct hg_problem *whole, hinge_error *err)
 {
     uint32_t *found = NULL;
@@ -110,6 +124,8 @@ void hg_distinct_free(struct hg_distinct *d)
 
 /* ---- a problem --------------------------------------------------------------------------------------------------- */
 
+/* Makes the whole QP first, for its start and sums, then the one over points. `where` maps a point of the training to
+ * its place in this problem; rows map through their point. All arrays are one block, whose first is `rows`. */
 hinge_status hg_reduced_init(struct hg_reduced *reduced, const struct hg_distinct *d, const struct hg_problem *whole,
                              size_t p, hinge_error *err)
 {
@@ -132,6 +148,8 @@ hinge_status hg_reduced_init(struct hg_reduced *reduced, const struct hg_distinc
     return status;
 }
 
+/* Sums lo, hi and beta of a point's rows; off is the same for all of them. What rounding has left of sums that should
+ * be 0 or a bound is put there (hg_qp_tidy). */
 void hg_reduced_start(struct hg_reduced *reduced)
 {
     const struct hg_qp *whole = &reduced->whole;
@@ -154,7 +172,9 @@ void hg_reduced_start(struct hg_reduced *reduced)
     hg_qp_tidy(qp, INFINITY);
 }
 
-/* Returns, of a point's coefficient, what a row gets whose box begins where those before it end. */
+/* Returns, of a point's coefficient beta, what the row gets whose box begins at `from`, where those before it end, and
+ * holds up to `bound`: all of it where beta reaches beyond (but for rounding), what is left where it ends inside, 0
+ * before. Bounds and beta have one sign. */
 static double share_of(double beta, double from, double bound)
 {
     double rounding = 8 * DBL_EPSILON * fabs(beta), towards = beta > 0 ? 1 : -1;
@@ -163,6 +183,9 @@ static double share_of(double beta, double from, double bound)
     return towards * (beta - from) > rounding ? beta - from : 0;
 }
 
+/* Fills rows in their order. Of two layers, both sides of a point are first brought to the difference that a model
+ * keeps, as equal rows would otherwise have both. lo of the reduced problem serves as work space: what earlier rows
+ * hold. */
 void hg_reduced_finish(struct hg_reduced *reduced)
 {
     struct hg_qp *whole = &reduced->whole, *qp = &reduced->qp;

@@ -1,5 +1,7 @@
 /*
- * Small public pieces: version, texts, matrix views, parameters and their check.
+ * Small public pieces: version, texts, matrix views, parameters and their checks (params.h). Checks refuse what would
+ * make arithmetic meaningless (NaN, empty ranges, sizes that overflow) before anything is allocated; defaults stand in
+ * hinge_params_default, and 0 means the default where 0 is no value (C, nu, tau, eps).
  */
 #include "lib/params.h"
 #include "kernels/kernel.h"
@@ -61,6 +63,8 @@ hinge_params hinge_params_default(hinge_task task)
     return p;
 }
 
+/* Checks the order before the stride, whose least value depends on it. rows and stride stay below 2^31, as BLAS takes
+ * them as int; the product with a double's size must be a size_t, for any copy in f64 that is made later. */
 hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_error *err)
 {
     size_t values;
@@ -80,7 +84,9 @@ hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_erro
     return HINGE_OK;
 }
 
-/* The first value that is not finite, row by row: SIZE_MAX if all are. */
+/* Returns the first column of a row whose value is not finite; SIZE_MAX if all are. A row's values times 0 sum to 0
+ * where all are finite, and to NaN otherwise: the compiler makes vectors of that loop, and only a row that fails it is
+ * looked at value by value. Of a matrix by columns, values are looked at one by one, as a row's are far apart. */
 static size_t first_nonfinite(const hinge_matrix *x, size_t row)
 {
     double sum = 0;
@@ -109,6 +115,8 @@ static size_t first_nonfinite(const hinge_matrix *x, size_t row)
     return SIZE_MAX;
 }
 
+/* Finds the lowest row that fails, whatever the number of threads, so that the message is the same: a row is passed
+ * over only where the thread has met a lower one. The second argument of `if` keeps small matrices on one thread. */
 hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int threads, hinge_error *err)
 {
     size_t bad = SIZE_MAX;
@@ -131,6 +139,8 @@ hinge_status hg_check_finite(const double *v, size_t n, const char *what, hinge_
     return HINGE_OK;
 }
 
+/* Refuses weights that are negative or no numbers. All 0 is refused later, where it is known class by class
+ * (problem.c). */
 static hinge_status check_weights(const hinge_params *p, size_t n, hinge_error *err)
 {
     if (p->n_class_weights > 0 && (p->class_labels == NULL || p->class_weights == NULL))
@@ -162,6 +172,7 @@ static hinge_status check_solver(const hinge_params *p, hinge_error *err)
     return HINGE_OK;
 }
 
+/* Returns k for one-versus-rest, k (k - 1) / 2 for one-versus-one; two classes are one problem either way. */
 size_t hg_count_problems(hinge_multiclass multiclass, size_t k)
 {
     return k > 2 && multiclass == HINGE_ONE_VS_REST ? k : k * (k - 1) / 2;
@@ -194,6 +205,7 @@ bool hg_params_need_interior(const hinge_params *p)
     return p->rank > 0 || hg_params_hard(p);
 }
 
+/* Does what training does first, for callers that wish to know before they load data. */
 hinge_status hinge_params_check(const hinge_params *params, size_t n, size_t n_features, hinge_error *err)
 {
     hinge_params resolved;
@@ -204,6 +216,9 @@ hinge_status hinge_params_check(const hinge_params *params, size_t n, size_t n_f
     return hg_ok(err);
 }
 
+/* Fills in defaults, then checks each field that the task uses in the order of struct hinge_params, flags as a table;
+ * *resolved stays untouched where one is refused. The kernel's gamma is resolved here too, HINGE_GAMMA_AUTO becoming 1
+ * / d (hg_kernel_check). */
 hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err)
 {
     hinge_params p = *params;

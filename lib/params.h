@@ -1,5 +1,6 @@
 /*
- * Checks of what a caller hands over.
+ * Checks of what a caller hands over, and what parameters ask of the choice of a solver. Every failure names the field,
+ * its value and what is allowed. Read include/hinge/hinge.h before.
  */
 #ifndef HG_PARAMS_H
 #define HG_PARAMS_H
@@ -18,7 +19,7 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
 /* Checks the options of predictions: threads, precision, cpu_level. */
 hinge_status hg_options_check(const hinge_predict_options *options, hinge_error *err);
 
-/* SMO does not do what they ask for. */
+/* Says whether parameters ask for what SMO has not: the hard margin, or a factor of a given rank. */
 bool hg_params_need_interior(const hinge_params *params);
 
 /* Says whether parameters ask for nothing that SMO alone has: the interior point may go on for it. */

@@ -1,4 +1,9 @@
-/* Makes QPs of data and parameters (problem.h): classes first, then points and weights, then each two-class problem. */
+/*
+ * Makes QPs of data and parameters (problem.h, which is to be read before). The parts stand in the order in which they
+ * run: classes and the order of points, what kernels need of the points, then each two-class problem, whose box, linear
+ * term and sums are the table at the beginning of doc/solver.md. A point is a row of weight > 0; points of one class
+ * stand side by side, so that a problem of two classes is two ranges of them, whichever the pair.
+ */
 #include "lib/problem.h"
 #include "lib/params.h"
 
@@ -9,6 +14,8 @@
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 
+/* Multiplies the weights of all entries for this label, as a caller may name a label more than once; labels that have
+ * none weigh 1. */
 double hg_class_weight(const hinge_params *p, double label)
 {
     double weight = 1;
@@ -28,7 +35,9 @@ static void add_row(struct hg_problem *pr, uint32_t row, double weight)
     }
 }
 
-/* The first class, as y and positive_class have it. */
+/* Brings the positive class to the front: the one that positive_class names, or else that of the first row. Labels -1
+ * and +1 are swapped where -1 came first, as LIBSVM does, so that a decision value > 0 means +1. The other classes keep
+ * their order. */
 static hinge_status choose_first(struct hg_problem *pr, hinge_error *err)
 {
     const double *positive = pr->params.positive_class;
@@ -48,6 +57,8 @@ static hinge_status choose_first(struct hg_problem *pr, hinge_error *err)
     return HINGE_OK;
 }
 
+/* Gives the classes the order that a model has them in, by swapping: a certificate compares problem p with the model's
+ * problem p. A label of the model that no row has is an error. */
 static hinge_status take_known_order(struct hg_problem *pr, hinge_error *err)
 {
     for (size_t c = 0; c < pr->n_classes; c++) {
@@ -71,7 +82,10 @@ hinge_status hg_problem_classes(struct hg_problem *pr, hinge_error *err)
     return HINGE_OK;
 }
 
-/* Classes, and all rows by class; weight 0 rows are still in. */
+/* Finds the classes: labels in the order of their first rows. Rows are sorted by label and number, so equal labels
+ * stand side by side and the first of each is its first row; `first` is sorted by that row then. Leaves `row` [n]
+ * sorted, with rows of weight 0 still in, as a class whose rows all weigh 0 is told of as an error, not passed over. -0
+ * is the label 0. */
 static hinge_status find_classes(struct hg_problem *pr, struct hg_numbered *row, size_t n, hinge_error *err)
 {
     const double *y = pr->y;
@@ -129,6 +143,8 @@ static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error 
     return status;
 }
 
+/* Takes rows in their order as one range of points, for regression and one-class, which have one problem. n_classes is
+ * 2, as LIBSVM's files tell of such models. */
 static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error *err)
 {
     HG_TRY(hg_check_finite(pr->y, pr->task->regresses ? n : 0, "y: the target of row", err));
@@ -141,7 +157,8 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
     return pr->n > 0 ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
 }
 
-/* Sums of boxes that overflow would leave coefficients that are no numbers. */
+/* Refuses boxes whose sum is near overflow: sums of coefficients, which projections and objectives take, would be
+ * infinite, and coefficients no numbers. An eighth of DBL_MAX leaves room for the kink, two layers and a step. */
 static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
 {
     const hinge_params *p = &pr->params;
@@ -156,6 +173,8 @@ static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
+/* Finds the largest squared norm of a point, by which hg_kernel_beyond_f32 tells whether kernel values fit f32. A
+ * maximum does not depend on the order in which threads take part. */
 void hg_problem_measure(struct hg_problem *pr)
 {
     double norm = 0;
@@ -168,6 +187,9 @@ void hg_problem_measure(struct hg_problem *pr)
     pr->norm = norm;
 }
 
+/* The order is that of need: a shift changes which values are 0, so non-zeros are counted again after it, and norms are
+ * those of shifted points. Equal points matter to RBF here, since the squared distance of two of them, from norms and a
+ * dot product, is what rounding leaves and not 0 (kernels/equal.h). */
 hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
@@ -214,6 +236,8 @@ static hinge_status check_columns(struct hg_problem *pr, hinge_error *err)
     return HINGE_OK;
 }
 
+/* Checks what a caller hands over, and fills the defaults in (*resolved). Scaling is the business of callers above
+ * (hg_scaled_init): a problem has scaled rows already. */
 static hinge_status check_problem(const hinge_matrix *x, const double *y, const hinge_params *params,
                                   hinge_params *resolved, hinge_error *err)
 {
@@ -230,6 +254,8 @@ static hinge_status check_problem(const hinge_matrix *x, const double *y, const 
     return HINGE_OK;
 }
 
+/* Makes classes, order, weights and points. pr->threads is set by then; what has been made is freed by the caller on
+ * failure. */
 static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
 {
     size_t rows = pr->x.rows;
@@ -281,6 +307,7 @@ void hg_problem_free(struct hg_problem *pr)
 
 /* ---- two-class problems ------------------------------------------------------------------------------------------ */
 
+/* Counts through pairs in LIBSVM's order, 0-1, 0-2, .., 1-2, ..: class `first` has n_classes - 1 - first of them. */
 void hg_problem_pair(const struct hg_problem *pr, size_t p, size_t *first, size_t *second)
 {
     *first = 0;
@@ -330,6 +357,7 @@ static size_t add_range(uint32_t *subset, size_t n, size_t from, size_t to)
     return n;
 }
 
+/* Lists the first class's range, then the second's; against the rest, all others in their order. */
 size_t hg_problem_points(const struct hg_problem *pr, size_t p, uint32_t *subset)
 {
     size_t a, b;
@@ -355,6 +383,8 @@ static void fill(struct hg_qp *qp, int layer, double sum)
     }
 }
 
+/* Fills row `task` of the table in doc/solver.md. A sum over two layers stands for b, and a point that a layer does not
+ * have keeps lo = hi = 0 there. C is infinite for the hard margin, and then so is the bound. */
 void hg_problem_box(const hinge_params *p, double w, double y, bool positive, struct hg_qp *qp, size_t k)
 {
     switch (p->task) {
@@ -384,6 +414,9 @@ void hg_problem_box(const hinge_params *p, double w, double y, bool positive, st
     }
 }
 
+/* Returns 2 min(W+, W-) / (W+ + W-), the least of it over all problems, W being the weights of both sides (Chang, Lin
+ * 2001): each side's coefficients sum to nu (W+ + W-) / 2, and no box holds more than W. Of one-versus-one the smallest
+ * and the largest class have the least. */
 double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest)
 {
     double least = INFINITY, largest = 0, total = 0, most = 1;
@@ -400,6 +433,8 @@ double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest)
     return most;
 }
 
+/* Sets the column "sum" of the table in doc/solver.md. nu may be above its bound by rounding, 1e-12 of it: the sum is
+ * then cut to what the boxes hold. */
 hinge_status hg_problem_sums(const struct hg_problem *pr, size_t p, double first, double second, double *sums,
                              hinge_error *err)
 {
@@ -440,6 +475,9 @@ static void unscale(struct hg_qp *qp, const double *sums)
     }
 }
 
+/* Keeps each point's b = b_0 + b_1 as it is while both layers grow by `part` in opposite directions, which is all that
+ * the sums lack: nu-SVR's two sums are C nu n / 2 and its negative. What is lacking is the lesser of both layers'
+ * lack. */
 bool hg_problem_share(struct hg_qp *qp, const double *sums, const struct hg_numbered *order)
 {
     double lacking = sums[0], other = -sums[1];
@@ -471,6 +509,8 @@ void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint
         hg_problem_share(qp, sums, NULL);
 }
 
+/* Makes the QP in this order: sums by weights, boxes and linear terms, then the start, which is brought into its boxes
+ * and to its sums by hg_qp_project. subset [n] has the first class's points first, as hg_problem_points puts them. */
 hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n,
                            struct hg_qp *qp, double *sums, hinge_error *err)
 {
@@ -499,6 +539,8 @@ hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t
     return HINGE_OK;
 }
 
+/* Computes b = (bias_0 + bias_1) / 2 and r = (bias_1 - bias_0) / 2 (doc/solver.md, "The end"), the latter for nu-SVC
+ * alone. A factor of 0 tells that no margin was found, or that 1 / r is no number. */
 void hg_problem_bias(const struct hg_problem *pr, const double *bias, double *b, double *factor)
 {
     *b = bias[0];
@@ -524,6 +566,7 @@ hinge_status hg_problem_exact(const struct hg_problem *pr, const uint32_t *subse
     return hg_gram_init(gram, &tiler, &pr->points, subset, n, pr->column, pr->norms, threads, err);
 }
 
+/* Counts n_sv n (d + 8): dot products, and what the map adds to each of them. */
 double hg_problem_gradient_work(const struct hg_problem *pr, const struct hg_qp *qp)
 {
     return (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(pr->d + 8);
