@@ -1,10 +1,23 @@
-/* Has what every solver needs of the QP (qp.h): feasible starts, tidy ends, objective, bias and violation. */
+/*
+ * Has what every solver needs of the QP (qp.h, which is to be read before): feasible starts and tidy ends, then what a
+ * beta is worth (objective, gap), then bias and violation.
+ *
+ * Every function is a plain loop over all entries by one thread, in ascending order, so that its bits depend on the
+ * problem alone. Inner loops of the solvers use the inline functions of qp.h, or their own (smo/loops.c).
+ *
+ * Rounding decides in three places here, each with its own measure: an entry counts as at its bound within 8 roundings
+ * of the largest beta (hg_qp_tidy), a sum as reached within 1e-12 of the sum of sizes (settle_sum), a sum of beta as 0
+ * within 1e-9 of it (hg_qp_objective).
+ */
 #include "solver/qp.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
+/* Makes the four arrays, cleared, in one block, of which off[0] is the owner. A second layer is the second half of each
+ * array: whoever wants to can take both layers for one problem of 2 n entries, as the interior point does. The caller
+ * fills in off, lo, hi and a feasible beta. */
 hinge_status hg_qp_init(struct hg_qp *qp, size_t n, int layers, hinge_error *err)
 {
     memset(qp, 0, sizeof *qp);
@@ -28,6 +41,8 @@ void hg_qp_free(struct hg_qp *qp)
     qp->off[0] = NULL;
 }
 
+/* Counts by a loop of its own where nothing is listed, as shrinking and progress do round after round: it has no use
+ * for the order, and reads beta as it lies in memory. */
 size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *point, double *coef)
 {
     size_t count = 0;
@@ -48,6 +63,13 @@ size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *po
     return count;
 }
 
+/* Takes an entry for at 0, hi or lo, in this order, where it is no further away than
+ *
+ *     tiny = min(most, 8 * 2^-52 * min(size, hi - lo)), size: the largest |beta| so far
+ *
+ * Steps of two entries leave roundings of the larger one in the smaller one, hence size; the box's width keeps the ends
+ * of a narrow box apart. size only grows, over all calls, as do the roundings that beta carries. Of
+ * two layers (nu-SVR: both signs of a point) b_1 + b_2 may be such a rounding too, and is made 0 by the second. */
 void hg_qp_tidy(struct hg_qp *qp, double most)
 {
     for (int l = 0; l < qp->layers; l++)
@@ -72,6 +94,9 @@ void hg_qp_tidy(struct hg_qp *qp, double most)
     }
 }
 
+/* Moves one layer's beta until its sum is target. The sum is taken in long double, so that only the entries' own
+ * rounding is left of it. false: the boxes leave less room than is missing; 1e-9 of all room is granted, as targets (nu
+ * n, say) are rounded themselves. On the way `missing` is what the entries behind are still to take. */
 static bool settle_sum(size_t n, double *beta, const double *lo, const double *hi, double target)
 {
     double up = 0, down = 0;
@@ -98,6 +123,8 @@ static bool settle_sum(size_t n, double *beta, const double *lo, const double *h
     return true;
 }
 
+/* Tidies twice: what was clipped to next to a bound is to count as at it when entries inside are looked for, and what
+ * settle_sum moved last may stop next to a bound too. */
 bool hg_qp_project(struct hg_qp *qp, const double *sums)
 {
     for (int l = 0; l < qp->layers; l++)
@@ -121,11 +148,15 @@ double hg_qp_common_offset(const struct hg_qp *qp, double *width)
         largest = HG_MAX(largest, qp->off[0][i]);
     }
     *width = largest - least;
-    return qp->no_sum ? 0 : least > 0 ? least : HG_MIN(largest, 0);
+    return qp->no_sum ? 0 : least > 0 ? least : HG_MIN(largest, 0); /* the largest: all are negative */
 }
 
-/* Takes large parts off first: of targets far from 0, and of two sides that are large and cancel, rounding would leave
- * nothing. A sum that is 0 but for rounding is 0. */
+/* Sums, with c the offset that all have in common,
+ *
+ *     sum_i b_i (g_i / 2 + off_1,i - c) + kink |b_i| + b_2,i (off_2,i - off_1,i), and then c sum_i b_i
+ *
+ * Large parts are taken off first: of targets far from 0, and of two sides that are large and cancel, rounding would
+ * leave nothing. A sum of b that is 0 but for rounding is 0, as c would make much of it. */
 double hg_qp_objective(const struct hg_qp *qp, const double *g)
 {
     double width, sum = 0, total = 0, size = 0, common = hg_qp_common_offset(qp, &width);
@@ -141,6 +172,9 @@ double hg_qp_objective(const struct hg_qp *qp, const double *g)
     return fabs(total) > 1e-9 * size ? sum + common * total : sum;
 }
 
+/* Uses that h(t) = slope t + kink |t| is convex and has its one corner at 0: its least over the box is at lo, at hi, or
+ * at 0 where the box holds it. The difference is never negative but for the rounding of one entry's terms; sums of it
+ * lose no digits as primal less dual would. */
 double hg_qp_gap(double beta, double lo, double hi, double kink, double slope)
 {
     double least = fmin(slope * lo + kink * fabs(lo), slope * hi + kink * fabs(hi));
@@ -149,6 +183,9 @@ double hg_qp_gap(double beta, double lo, double hi, double kink, double slope)
     return slope * beta + kink * fabs(beta) - least;
 }
 
+/* Finds the extremes of F of a layer over the points listed: max F down and min F up, which bound the negated bias from
+ * below and above at an optimum. A gradient that is NaN makes both NaN (hg_larger), and does not pass for a small one.
+ * hg_up and hg_down are infinite for entries that may not move, which therefore bound nothing. */
 static void bounds(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int l,
                    double *max_down, double *min_up)
 {
@@ -169,6 +206,8 @@ double hg_middle_bias(double max_down, double min_up)
     return -(max_down + min_up) / 2;
 }
 
+/* Prefers the mean over all free entries to any of them: at the optimum all their F are equal, and before it each of
+ * them is off by the violation at most. */
 double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int l)
 {
     double sum = 0, max_down, min_up;

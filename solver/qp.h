@@ -20,16 +20,19 @@
 #include "lib/base/base.h"
 
 struct hg_qp {
-    size_t n;
-    int layers;
-    bool no_sum;          /* no sum is held to, and the bias is 0 */
+    size_t n;             /* points */
+    int layers;           /* 1, or 2: then a point has an entry in each */
+    bool no_sum;          /* no sum is held to, and the bias is 0; one layer only */
     double kink;          /* >= 0; one layer only */
-    double *off[2], *lo[2], *hi[2]; /* [n] each, the second layer's right behind the first's; beta's too */
+    /* [n] each, the second layer's right behind the first's, beta's too. hg_qp_init makes them, the caller fills them;
+     * a solver changes beta alone. */
+    double *off[2], *lo[2], *hi[2];
     double *beta[2];      /* in: a feasible start; out: the solution */
     double size;          /* largest |beta| that hg_qp_tidy has met: rounding is relative to it */
 };
 
-/* Offsets such that g + up, g + down are an entry's F in either direction, +inf / -inf where it may not move. */
+/* Offsets such that g + up, g + down are an entry's F in either direction, +inf / -inf where it may not move. At the
+ * kink (beta = 0) the two differ by 2 kink, elsewhere by nothing where both directions are open. */
 static inline double hg_up(double beta, double hi, double off, double kink)
 {
     return beta < hi ? (beta < 0 ? off - kink : off + kink) : (double)__builtin_inf();
@@ -40,7 +43,8 @@ static inline double hg_down(double beta, double lo, double off, double kink)
     return beta > lo ? (beta > 0 ? off + kink : off - kink) : -(double)__builtin_inf();
 }
 
-/* How far an entry may go in one step. */
+/* How far an entry may go in one step: to the end of its box, or to the kink at 0 where that comes before, since F
+ * jumps there. */
 static inline double hg_room_up(double beta, double hi, double kink)
 {
     return kink > 0 && beta < 0 ? -beta : hi - beta;
@@ -51,9 +55,11 @@ static inline double hg_room_down(double beta, double lo, double kink)
     return kink > 0 && beta > 0 ? beta : beta - lo;
 }
 
+/* Makes the arrays of n points, 0 all of them; hg_qp_free in any case, which may be called twice. */
 hinge_status hg_qp_init(struct hg_qp *qp, size_t n, int layers, hinge_error *err);
 void hg_qp_free(struct hg_qp *qp);
 
+/* Returns the signed coefficient of a point, b of the formula above. */
 static inline double hg_qp_beta(const struct hg_qp *qp, size_t i)
 {
     return qp->layers == 1 ? qp->beta[0][i] : qp->beta[0][i] + qp->beta[1][i];
