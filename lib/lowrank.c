@@ -1,4 +1,9 @@
-/* Factors of a kernel matrix for the interior point (lowrank.h), and whether one pays. */
+/*
+ * Factors of a kernel matrix for the interior point (lowrank.h), and whether one pays. The parts: rows of Z as the
+ * interior point asks for them; the greedy factor that is made before a run; what the kernel itself says of a solution
+ * on ZZ'; and, last, the choice, with the search for a factor while SMO is at work. Read doc/interior-point.md,
+ * "Kernels by a factor", before.
+ */
 #include "lib/lowrank.h"
 #include "solver/ipm/cholesky.h"
 #include "solver/smo/block.h"
@@ -11,12 +16,14 @@
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+/* Packs rows of Z = X, less the points' shift, in f64: the linear kernel's data are their own factor. */
 static void rows_of_points(const struct hg_factor *super, size_t first, size_t count, double *out, size_t ld)
 {
     const struct hg_lowrank *l = (const struct hg_lowrank *)super;
     hg_points_pack(l->points, l->subset + first, 0, count, HINGE_F64, out, ld);
 }
 
+/* Copies rows of a Z that was made; d of them are in use (drop_columns). */
 static void rows_of_matrix(const struct hg_factor *super, size_t first, size_t count, double *out, size_t ld)
 {
     const struct hg_lowrank *l = (const struct hg_lowrank *)super;
@@ -34,8 +41,9 @@ static void drop_columns(struct hg_lowrank *l, size_t rank, size_t used)
     l->super.d = used;
 }
 
-/* Factors the kernel by pivoted Cholesky, up to `rank` columns or until next to nothing of the trace is left: the
- * pivots are the points that the columns so far represent worst. */
+/* Factors the kernel by pivoted Cholesky (Fine, Scheinberg 2001), up to `rank` columns or until next to nothing of the
+ * trace is left: the pivots are the points that the columns so far represent worst. 1e-14 of the trace is what rounding
+ * leaves; more columns would be noise. */
 static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem *pr, size_t rank, int threads,
                                   const struct hg_halt *halt, hinge_error *err)
 {
@@ -55,6 +63,9 @@ static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem 
     return HINGE_OK;
 }
 
+/* Takes the data as they are for a linear kernel of no more features than rows. Polynomials get a column more than
+ * their monomials are: the factorisation then ends by itself, below its limit, and it is known that it is all of the
+ * kernel. */
 hinge_status hg_lowrank_init(struct hg_lowrank *l, const struct hg_problem *pr, const uint32_t *subset, size_t n,
                              size_t rank, int threads, const struct hg_halt *halt, hinge_error *err)
 {
@@ -78,6 +89,8 @@ void hg_lowrank_free(struct hg_lowrank *l)
     l->z = NULL;
 }
 
+/* Solves rows rank + 7 rank^2 = values for rank, values being a quarter of the memory in doubles: n rank of Z and some
+ * 7 matrices rank x rank of the interior point. At least HG_RANK_DEFAULT, at most n. */
 size_t hg_lowrank_most(size_t n)
 {
     double values = (double)hg_total_memory() / (4 * sizeof(double)), rows = (double)n;
@@ -97,6 +110,10 @@ static double hidden_margin(const struct hg_lowrank *l)
     return sqrt(HG_MAX(l->trace_error, 8 * DBL_EPSILON) * trace);
 }
 
+/* Solves on ZZ', and lets the kernel judge: where Z is not all of K, K beta is computed in f64, and objective,
+ * violation, gap and bias are taken from it (hg_interior_judge), so that CONVERGED is said of K. For the linear kernel
+ * Z is exact, and only an objective above 0, worse than beta = 0, asks for that look. A margin that ZZ' denies, K may
+ * have: STALLED. */
 hinge_status hg_lowrank_solve(const struct hg_lowrank *l, const struct hg_problem *pr, struct hg_qp *qp,
                               const struct hg_interior_options *options, double *g, bool whole,
                               struct hg_interior_result *result, hinge_error *err)
@@ -120,6 +137,8 @@ hinge_status hg_lowrank_solve(const struct hg_lowrank *l, const struct hg_proble
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
+/* Counts the features of the kernel: d of the linear one; of (gamma <x, z> + coef0)^degree the monomials, C(d + degree,
+ * degree) of all degrees up to it, or C(d - 1 + degree, degree) of that degree alone where coef0 is 0. */
 size_t hg_lowrank_columns(const struct hg_problem *pr)
 {
     const hinge_kernel *k = &pr->params.kernel;
@@ -134,20 +153,26 @@ size_t hg_lowrank_columns(const struct hg_problem *pr)
     return columns <= HG_RANK_EXACT ? (size_t)(columns + 0.5) : 0;
 }
 
+/* A factor of as many columns as half the rows, or more, is no shorter way than the kernel matrix. */
 size_t hg_lowrank_inside(const struct hg_problem *pr, size_t n)
 {
     size_t columns = hg_lowrank_columns(pr);
     return n >= 2 * columns ? columns : 0;
 }
 
+/* Returns how many steps SMO may take before the interior point goes on: as many as take the time of 20 systems of n
+ * columns^2 multiplications each, 3,000 of them a step, and 10,000 + 10 n in any case. doc/tried.md ("polynomials of
+ * few monomials") has what the order of the two buys: the interior point at once is up to 20 times slower on easy
+ * data. */
 uint64_t hg_lowrank_steps(size_t n, size_t columns)
 {
     const double each = 3000; /* multiplications in the time of a step; of some 20 systems */
     return 10000 + 10 * (uint64_t)n + (uint64_t)(20 * (double)n * (double)columns * (double)columns / each);
 }
 
-/* Returns what a factor may leave of the trace, for the errors of values, of random sign, to add up to no more than so
- * much. diagonal: [n] of the kernel */
+/* Returns what a factor may leave of the trace, so that what the lost part of K does to a gradient is no more than
+ * `error`: errors of values, e each and of random sign, add up to e |beta|_2, and e is the share times the mean of the
+ * diagonal. At least 1e-13, which rounding leaves, and 1e-3 at most. diagonal: [n] of the kernel. */
 static double share_allowed(const double *diagonal, size_t n, const struct hg_qp *qp, double error)
 {
     double square = 0, mean = 0;
@@ -167,7 +192,9 @@ struct seed {
     size_t n, most, used;
 };
 
-/* A tenth of `enough` is all that the factor leaves of the sample's trace. */
+/* Factors the sample's kernel matrix greedily, and keeps its pivots as places among all points, and the triangle L of
+ * their rows. Says whether a tenth of `enough` is all that this leaves of the sample's trace: a sample that has no
+ * factor of so few columns tells at once that all points have none. */
 static bool take_seed(struct seed *s, const struct hg_problem *pr, const uint32_t *subset, double enough, int threads,
                       const struct hg_halt *halt)
 {
@@ -188,8 +215,9 @@ static bool take_seed(struct seed *s, const struct hg_problem *pr, const uint32_
     return left <= enough / 10;
 }
 
-/* Solves z_i of all points from L z_i = K(pivots, i), L being the seed's triangle: what the factor with these pivots
- * is. */
+/* Solves L z_i = K(pivots, i) for all points, L being the seed's triangle: Z is the factor of K with these pivots.
+ * Points are taken in chunks, whose products are one block of kernel values, and slices of chunks by thread; s->left
+ * [n] falls by |z_i|^2 to the diagonal of K - ZZ'. */
 static hinge_status spread(struct hg_lowrank *l, struct seed *s, struct hg_gram *gram)
 {
     enum { CHUNK = 2048, SLICE = 128 };
@@ -222,7 +250,8 @@ static hinge_status spread(struct hg_lowrank *l, struct seed *s, struct hg_gram 
     return status;
 }
 
-/* Takes the pivots, and the points of which they leave most. */
+/* Makes the next sample: the pivots, and the points of which they leave most, up to `room`. false: no point is worse
+ * than the pivots, so a further turn would choose the same. */
 static bool resample(struct seed *s, size_t n, size_t room)
 {
     double *sorted = hg_alloc(n, sizeof *sorted);
@@ -243,7 +272,9 @@ static bool resample(struct seed *s, size_t n, size_t room)
     return s->n > s->used;
 }
 
-/* Chooses pivots from points of even distance, and then twice with those that were approximated worst. */
+/* Chooses pivots from points of even distance in the data, and then twice with those that were approximated worst.
+ * Greedy pivots over all points would read all columns for each new one (doc/tried.md: 6 s where 980 columns of 16,512
+ * rows are not enough); a sample of three times the columns says so in 0.1 s of a training of 10. */
 static bool find_factor(struct hg_lowrank *l, const struct hg_problem *pr, const struct hg_qp *qp, double error,
                         struct seed *s, struct hg_gram *gram, const struct hg_halt *halt)
 {
@@ -277,6 +308,9 @@ static bool find_factor(struct hg_lowrank *l, const struct hg_problem *pr, const
     return false;
 }
 
+/* Gives up, in this order: few points before 200 steps a row; kernels without smoothness, unless all points may be
+ * columns; no room. columns_of_step turns steps into columns r by n r^2 = steps times what a step is worth. Errors of a
+ * twentieth of eps are allowed, so that a violation that the factor's solution has is SMO's to judge. */
 bool hg_lowrank_find(struct hg_lowrank *l, const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
                      double eps, uint64_t steps, int threads, const struct hg_halt *halt)
 {
@@ -308,10 +342,11 @@ bool hg_lowrank_find(struct hg_lowrank *l, const struct hg_problem *pr, const ui
     return found;
 }
 
-/* Some 20 iterations of n (d + 1)^2 multiplications, and n times a constant; SMO computes the rows of its support
- * vectors, a share of n^2 d, and then takes steps whose number no count tells before: it grows with C and with how the
- * data are scaled. Measured (doc/interior-point.md), the interior point is ahead from n = 3 d on at C = 1, and at C =
- * 100 by one to three orders; below 100 rows both take less than a millisecond. */
+/* Compares counted work. The interior point takes some 20 iterations of n (d + 1)^2 multiplications, and n times a
+ * constant; SMO computes the rows of its support vectors, a share of n^2 d, and then takes steps whose number no count
+ * tells before: it grows with C and with how the data are scaled. Measured (doc/interior-point.md), the interior point
+ * is ahead from n = 3 d on at C = 1, and at C = 100 by one to three orders; below 100 rows both take less than a
+ * millisecond. */
 bool hg_lowrank_pays(const struct hg_problem *pr)
 {
     enum { LEAST_ROWS = 100, ROWS_A_COLUMN = 3 };

@@ -12,6 +12,8 @@
 #include "lib/problem.h"
 #include "solver/ipm/interior.h"
 
+/* Is the factor that the interior point reads by rows (super.rows). It borrows points and subset; hg_lowrank_free frees
+ * z, and the linear kernel has none. */
 struct hg_lowrank {
     struct hg_factor super;
     const struct hg_points *points; /* linear: the data, */

@@ -28,6 +28,9 @@ static size_t number(const hinge_model *m, const uint32_t *first, uint32_t *to, 
     return count;
 }
 
+/* Makes the model of the `count` vectors that stay, each with the sums of coefficients of those that are equal to it
+ * within its class, in every row of coef. It has what prediction reads, no more: no indices, objectives or
+ * calibration. */
 static hinge_model *merged_of(const hinge_model *m, const uint32_t *to, const uint32_t *stays, size_t count)
 {
     size_t classes = m->labels != NULL ? m->n_classes : 2;
@@ -48,6 +51,9 @@ static hinge_model *merged_of(const hinge_model *m, const uint32_t *to, const ui
     return one;
 }
 
+/* Does nothing unless a twentieth of the vectors would go: with fewer, prediction would gain less than a
+ * twentieth, for a second copy of the vectors. Vectors of different classes stay apart, since their coefficients belong
+ * to other problems. */
 hinge_status hg_model_merge(const hinge_model *m, int threads, hinge_model **merged, hinge_error *err)
 {
     *merged = NULL;

@@ -1,4 +1,8 @@
-/* Tells a program of a model: its kind, sizes, vectors and coefficients, and how it was trained. */
+/*
+ * Tells a program of a model: its kind, sizes, vectors and coefficients, and how it was trained. All of it reads
+ * model.h's fields as they are; what prediction derives stays inside. NULL stands for an empty model wherever no error
+ * can be told.
+ */
 #include "lib/model.h"
 
 #include <hinge/scaling.h>
@@ -36,6 +40,7 @@ TELL(const double *, hinge_model_scale_factor, scale_factor)
 TELL(const double *, hinge_model_scale_offset, scale_offset)
 TELL(const double *, hinge_model_scale_origin, scale_origin)
 
+/* Returns the bases of a model scaled with origins, or else its offsets, which are the same for origins of 0. */
 const double *hinge_model_scale_base(const hinge_model *m)
 {
     return or_empty(m)->scale_base != NULL ? m->scale_base : or_empty(m)->scale_offset;
@@ -52,6 +57,8 @@ hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_err
     return hg_ok(err);
 }
 
+/* Tells w of a linear kernel as prediction uses it; of a precomputed one the coefficients by column of the matrix, for
+ * f = sum of w_c K(x, c) - rho. */
 hinge_status hinge_model_weights(const hinge_model *m, size_t problem, double *w, hinge_error *err)
 {
     HG_NEED(err, m, "model");
@@ -71,6 +78,8 @@ hinge_status hinge_model_weights(const hinge_model *m, size_t problem, double *w
     return hg_ok(err);
 }
 
+/* Spreads coefficients over the rows of training: beta[problem * n + row], 0 for rows that are no support vectors. It
+ * is what hinge_params.beta0 takes for a warm start. */
 hinge_status hinge_model_beta(const hinge_model *m, size_t n, double *beta, hinge_error *err)
 {
     HG_NEED(err, m, "model");
@@ -114,6 +123,8 @@ hinge_status hinge_model_set_training(hinge_model *m, const hinge_params *p, hin
     return hg_ok(err);
 }
 
+/* Fills in the fields of p that the model knows, and leaves the others; class_labels and class_weights point into the
+ * model, which must outlive them. */
 int hinge_model_training(const hinge_model *m, hinge_params *p, int *weighted)
 {
     const double *t = m != NULL ? m->training : NULL;

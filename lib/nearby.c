@@ -1,6 +1,7 @@
 /*
  * Finds which support vectors matter to a block of examples (nearby.h): both are sorted and boxed; a block passes over
- * strips that are far.
+ * strips that are far. The sums of the rest are what prediction would have made, in another order. Read kernels/cells.h
+ * before: trees and boxes are those of training's cells.
  */
 #include "lib/nearby.h"
 
@@ -9,7 +10,9 @@
 
 enum { LEAST_ROWS = 1024, LEAST_SV = 2048 }; /* fewer are not worth sorting */
 
-/* Squared distance from which on the SVs' values are negligible, all together. */
+/* Returns the squared distance d2 from which on the SVs' values are negligible, all together: (sum over SVs of their
+ * largest |coef|) exp(-gamma d2) = share * min(max(1, largest |rho|), largest |coef|), share being 1e-10, or 1e-6 in
+ * f32. */
 static double negligible(const hinge_model *m, hinge_dtype type)
 {
     double sum = 0, scale = 1, most = 0;
@@ -25,7 +28,8 @@ static double negligible(const hinge_model *m, hinge_dtype type)
     return log(sum / HG_MIN(scale, most) / (type == HINGE_F32 ? 1e-6 : 1e-10)) / m->kernel.gamma;
 }
 
-/* Sorts SVs within their classes, and examples all together. */
+/* Sorts SVs within their classes, as coefficients are read by class, and examples all together; the two at once by two
+ * threads. */
 static void sort(struct hg_nearby *n, const hinge_model *m, const struct hg_points *examples,
                  const struct hg_points *sv, int threads)
 {
@@ -44,6 +48,8 @@ static void sort(struct hg_nearby *n, const hinge_model *m, const struct hg_poin
     }
 }
 
+/* Boxes each `each` points that follow each other in the new order: box [2 * features] of the least and greatest
+ * values. */
 static void bound(const struct hg_points *points, const uint32_t *ids, size_t each, float *box, int threads)
 {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
@@ -51,6 +57,8 @@ static void bound(const struct hg_points *points, const uint32_t *ids, size_t ea
         hg_cells_box(points, ids + first, HG_MIN(each, points->n - first), box + first / each * 2 * points->x.cols);
 }
 
+/* Asks a sample of pairs whether half of them are far before it sorts anything (hg_cells_may_pay). All arrays are one
+ * block, whose first is `example`. Norms are brought into the SVs' order, since tiles read them by position. */
 hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const struct hg_points *examples,
                             const struct hg_points *sv, size_t block, hinge_dtype type, int threads, hinge_error *err)
 {
@@ -87,6 +95,7 @@ static bool is_far(const struct hg_nearby *n, size_t block, size_t sv)
                             n->distance2);
 }
 
+/* Joins near strips that follow each other into one range, so that tiles are as wide as `most` allows. */
 bool hg_nearby_next(const struct hg_nearby *n, size_t block, size_t most, size_t *first, size_t *end)
 {
     size_t begin = *first;

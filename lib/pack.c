@@ -1,6 +1,7 @@
 /*
  * Makes what a training leaves: the solutions of its problems packed into a model, and the report. Read training.h
- * before.
+ * before, and model.h for the layout, which is LIBSVM's: a support vector that several pairs share stands in the model
+ * once, and its row of each pair's coefficients is found by its class.
  */
 #include "lib/training.h"
 
@@ -9,7 +10,8 @@
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-/* Marks the points that are SVs of any problem; then numbers them. */
+/* Numbers the points that are support vectors of any problem, in the order of points, which is by class; number [n] has
+ * UINT32_MAX for the others. Returns how many there are. */
 static size_t number_sv(const struct hg_training *t, uint32_t *number)
 {
     size_t n_sv = 0;
@@ -24,7 +26,9 @@ static size_t number_sv(const struct hg_training *t, uint32_t *number)
     return n_sv;
 }
 
-/* Fills in the support vectors, by class and in the order of rows in each, and where each stands in the data. */
+/* Fills in the support vectors in f64 as the caller gave them, by class and in the order of rows in each, and where
+ * each stands in the data. Of a precomputed kernel there are columns instead; d is then what an example's row must
+ * have. */
 static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_model *m)
 {
     const struct hg_problem *pr = &t->problem;
@@ -49,7 +53,8 @@ static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_m
 }
 
 /* Fills in coefficients as LIBSVM lays them out: of a pair of classes a < b, row b - 1 of class a's support vectors and
- * row a of class b's. */
+ * row a of class b's; of one-versus-rest row p of problem p. nu-SVR's tube is half of what its two biases differ by
+ * (hg_problem_bias). */
 static void fill_coef(const struct hg_training *t, const uint32_t *number, hinge_model *m)
 {
     const struct hg_problem *pr = &t->problem;
@@ -84,6 +89,8 @@ hinge_status hg_empty_model(const struct hg_problem *pr, size_t rows, size_t n_s
     return HINGE_OK;
 }
 
+/* Builds the model: support vectors and coefficients, then what prediction derives from them (hg_model_finish). It may
+ * be called with solutions of a fold in place of the training's. */
 hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hinge_error *err)
 {
     const struct hg_problem *pr = &t->problem;
@@ -106,7 +113,8 @@ hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hing
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
-/* margin: no hyperplane has a larger one (hard margin) */
+/* Tells the path: solver, size of W, how rows were made, kernel and vector code, and then what else took part. margin:
+ * no hyperplane has a larger one (hard margin). Tests tell by these words which way a training went. */
 static void report_path(const struct hg_training *t, size_t q, double margin, hinge_report *r)
 {
     const char *kernel = hg_kernel_row(t->params->kernel.type)->told.keyword;
@@ -134,7 +142,8 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
         hg_tell_path(r, ", then interior-point d=%zu", r->rank);
 }
 
-/* Returns the bytes of the model and what it derives. */
+/* Counts the bytes of the model and what it derives: vectors and coefficients in f64, and in f32 where they are there,
+ * panels, and the model without equal vectors. */
 static size_t model_bytes(const hinge_model *m)
 {
     size_t rows = hg_model_coef_rows(m);
@@ -144,6 +153,9 @@ static size_t model_bytes(const hinge_model *m)
            (m->merged != NULL ? model_bytes(m->merged) : 0);
 }
 
+/* Adds up the reports of all problems: sums of work, the worst of outcomes, the largest violation. Memory is that of
+ * one problem, times threads where they run side by side, or of their common start if that had more, and then of
+ * points, copy and model. */
 void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_report *r)
 {
     const struct hg_problem *pr = &t->problem;

@@ -6,7 +6,11 @@
  *
  * Buys: calibration by five folds costs as much as the training itself on most sets, where separate trainings cost four
  * times as much, and cross-validation half of what it did (doc/tried.md). Problems that cannot be solved so
- * (hg_refold_may), or whose folds did not converge, are left to separate trainings (calibrate.c, validate.c).
+ * (hg_refold_may), or whose folds did not converge, are left to separate trainings (calibrate.c, validate.c): a limit
+ * of steps (max_iter) or a positive_class switches it off.
+ *
+ * The way of it: hg_refold_init makes room before the first problem; hg_block_smo calls hg_refold where a problem has
+ * converged, its run still alive; hg_refold_predict runs after all problems.
  */
 #include "lib/folds.h"
 #include "lib/params.h"
@@ -15,6 +19,8 @@
 #include <math.h>
 #include <string.h>
 
+/* Asks for tasks whose boxes alone change with a fold: the nu tasks' sums would change as well. Of several problems
+ * each fold waits for all of them, so a time limit could end it half-way. */
 bool hg_refold_may(const struct hg_training *t)
 {
     const hinge_params *p = t->params;
@@ -23,6 +29,8 @@ bool hg_refold_may(const struct hg_training *t)
            (p->time_limit == 0 || t->problem.n_problems == 1); /* the models come first */
 }
 
+/* Makes room for the decision values of all problems, NaN until they are known; start[p] is where problem p's begin.
+ * Solutions of folds are kept where models are to be made of them. */
 hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *pr, hinge_error *err)
 {
     size_t total = 0;
@@ -41,7 +49,8 @@ hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *p
     return HINGE_OK;
 }
 
-/* One problem's folds. */
+/* Holds one problem's folds while they are solved. qp is over the distinct points of the problem, as the run's is; all
+ * arrays are one block. */
 struct folds {
     const struct hg_refolding *of;
     uint32_t *fold, *work; /* [reduced->n] by position */
@@ -51,7 +60,9 @@ struct folds {
     uint64_t max_iter;     /* of each: where that is not enough, going on does not pay */
 };
 
-/* The boxes without the examples of fold f, and the start: the solution, as far as these hold it. */
+/* Makes the QP of fold f: each point's box is the sum of those of its rows that are trained on, and the start is the
+ * solution of all rows, clipped to these boxes and brought back to the sum (hg_qp_project). false: the sum cannot be
+ * reached. */
 static bool leave_out(struct folds *folds, size_t f)
 {
     const struct hg_reduced *reduced = folds->of->reduced;
@@ -71,7 +82,7 @@ static bool leave_out(struct folds *folds, size_t f)
     return hg_qp_project(qp, reduced->sums);
 }
 
-/* Whether each class keeps examples without fold f. */
+/* Says whether each class keeps examples without fold f, as a problem of one class has no solution to go on to. */
 static bool keeps_classes(const struct folds *folds, size_t f)
 {
     const struct hg_reduced *reduced = folds->of->reduced;
@@ -82,7 +93,8 @@ static bool keeps_classes(const struct folds *folds, size_t f)
     return first && (second || !folds->of->t->problem.classifies);
 }
 
-/* Its coefficients, each by one of the rows that are equal. */
+/* Keeps a fold's coefficients for the model that is to be made of it, each by one of the rows that are equal, any of
+ * them: they predict the same. */
 static hinge_status keep_fold(const struct folds *folds, size_t f, const struct hg_smo_result *result, hinge_error *err)
 {
     const struct hg_reduced *reduced = folds->of->reduced;
@@ -100,6 +112,7 @@ static hinge_status keep_fold(const struct folds *folds, size_t f, const struct 
     return HINGE_OK;
 }
 
+/* Says whether all problems' folds are, for else the folds' models would lack problems. */
 bool hg_refold_solved(const struct hg_refold *refold, size_t n_problems)
 {
     for (size_t p = 0; p < n_problems; p++)
@@ -108,6 +121,8 @@ bool hg_refold_solved(const struct hg_refold *refold, size_t n_problems)
     return true;
 }
 
+/* Builds each fold's model by pack.c from the training with the fold's solutions in place of its own; frees them all,
+ * whatever the status. */
 hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status, hinge_error *err)
 {
     struct hg_refold *refold = t->refold;
@@ -129,8 +144,8 @@ hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status,
 }
 
 /* Solves each fold from the solution of all rows: the boxes of a fold's rows become empty, what their coefficients had
- * is shared out, and the run goes on with its rows, W and gradient. A fold that does not converge leaves the whole to
- * separate trainings. */
+ * is shared out, and the run goes on with its rows, W and gradient. Held-out values are f = g + bias, g = K beta being
+ * known at all points, those at rest too. A fold that does not converge leaves the whole to separate trainings. */
 static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_error *err)
 {
     const struct hg_refolding *of = folds->of;
@@ -164,6 +179,8 @@ static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_e
     return HINGE_OK;
 }
 
+/* Sets what the folds are solved to, and runs them. max_iter, twice the steps of the whole and 50 a point, is where
+ * going on has become no shorter way than a training from 0. */
 hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
                        hinge_error *err)
 {

@@ -4,7 +4,9 @@
  * (solve.c), which proves it, or goes on by rows of its own. Read training.h first.
  *
  * Buys: of the processor time of one-versus-rest a third on 15,000 rows of mnist, half on embeddings of ten classes
- * (doc/tried.md). Where rows cost less, or are more than memory is cheap for, each problem makes its own.
+ * (doc/tried.md). Where rows cost less, or are more than memory is cheap for, each problem makes its own. So it does
+ * where the caller asks for anything that many.h has not (may_begin): eps below 1e-4, rows in f64, a limit of steps or
+ * a working set of their own switch it off, and report.path has ", rows shared" where it was on.
  */
 #include "lib/lowrank.h"
 #include "lib/params.h"
@@ -27,6 +29,8 @@ enum {
     STEPS = 8   /* a point: a problem of more is left to its own run, which knows Newton's finish */
 };
 
+/* Holds one common start. hg_begin_together owns all of it but what stays in the training: t->begun has each problem's
+ * QP, gradient and report until hg_end_together. All arrays are one block, whose first is `point`. */
 struct together {
     struct hg_training *t;
     size_t n, n_problems;
@@ -52,6 +56,8 @@ static bool may_begin(const struct hg_training *t)
            t->cells.count == 0 && hg_lowrank_inside(pr, pr->n) == 0;
 }
 
+/* Goes on with the last range where the point follows it, and begins a new one otherwise; a range that is begun has
+ * room in `range`, which is the caller's. */
 size_t hg_add_to_ranges(struct hg_range *range, size_t count, size_t point)
 {
     if (count == 0 || point != (size_t)range[count - 1].first + range[count - 1].count)
@@ -60,7 +66,9 @@ size_t hg_add_to_ranges(struct hg_range *range, size_t count, size_t point)
     return count;
 }
 
-/* Makes a problem of coefficients 0. */
+/* Makes problem p at beta = 0, whose gradient K beta is 0 too, by the same reduction to distinct points as its own run
+ * makes (hg_reduced_init): the QP stays here, the rest is freed. Points ascend but for the first class, which comes
+ * first, so they are three ranges at most. */
 static hinge_status begin_problem(struct together *g, size_t p, hinge_error *err)
 {
     const struct hg_training *t = g->t;
@@ -83,7 +91,8 @@ static hinge_status begin_problem(struct together *g, size_t p, hinge_error *err
     return HINGE_OK;
 }
 
-/* Tells of the problem that has farthest to go: when there is something new, or nothing for long. */
+/* Tells the callback of the problem that has farthest to go: when there is something new, or nothing for ASK_EVERY.
+ * Called by the thread that called hg_many_solve, between whose rounds all reports stand still. */
 static void on_question(void *arg)
 {
     struct together *g = arg;
@@ -115,7 +124,8 @@ static void on_question(void *arg)
         hg_request_halt(&g->halt, 2);
 }
 
-/* Notes what it took; what was made for all problems is told with the first. */
+/* Notes what it took. What was made for all problems is told with the first, since reports are added up in the end.
+ * begun_bytes counts rows, panels, and of each problem its QP (4 n doubles), gradient and points. */
 static void tell_work(struct together *g)
 {
     struct hg_training *t = g->t;
@@ -144,7 +154,9 @@ static void tell_work(struct together *g)
 }
 
 /* Makes all that the problems share, where rows are dear enough and there is room for all of them: rows that give way
- * are made again by each problem that needs them. *wanted: they are, and there is. */
+ * are made again by each problem that needs them (doc/tried.md: room for 5,000 rows of mnist's
+ * 6,367 support vectors has 14,188 made instead of 7,227). *wanted: they are, and there is. Each thread has a source of
+ * its own for K_WW. */
 static hinge_status share(struct together *g, bool *wanted, hinge_error *err)
 {
     struct hg_training *t = g->t;
@@ -168,6 +180,8 @@ static hinge_status share(struct together *g, bool *wanted, hinge_error *err)
     return hg_many_take(&g->many, &g->rows.super, g->own_rows, err);
 }
 
+/* Runs all problems side by side until each is at eps, or at STEPS steps a point, and frees their working sets: their
+ * own runs choose other ones. */
 static hinge_status solve(struct together *g, hinge_error *err)
 {
     struct hg_training *t = g->t;
@@ -184,6 +198,8 @@ static hinge_status solve(struct together *g, hinge_error *err)
     return status;
 }
 
+/* Returns HINGE_OK with t->begun NULL where the problems cannot begin so, or it would not pay. t->begun stays on
+ * failure too, for hg_end_together. */
 hinge_status hg_begin_together(struct hg_training *t, hinge_error *err)
 {
     const hinge_params *p = t->params;
@@ -205,6 +221,8 @@ hinge_status hg_begin_together(struct hg_training *t, hinge_error *err)
     return status;
 }
 
+/* Hands beta, g = K beta by rows in f32, and whether it converged to the problem's own run, which then begins near its
+ * end (hg_smo_options.close). After a stop g may lack the last moves, and is made anew. */
 void hg_take_begun(const struct hg_training *t, size_t p, struct hg_qp *qp, struct hg_smo_options *options)
 {
     if (t->begun == NULL)
@@ -215,6 +233,7 @@ void hg_take_begun(const struct hg_training *t, size_t p, struct hg_qp *qp, stru
     options->close = begun->many.report.outcome == HINGE_CONVERGED;
 }
 
+/* Adds the common work to the reports of the problems it was for; called on failure too. */
 void hg_end_together(struct hg_training *t)
 {
     for (size_t p = 0; t->begun != NULL && p < t->problem.n_problems; p++) {

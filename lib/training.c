@@ -1,7 +1,8 @@
 /*
  * Training: data and parameters become two-class problems (problem.c), each is solved over its distinct rows
  * (distinct.c, solve.c), what comes out is packed into a model (pack.c), and that is calibrated where it is asked for
- * (calibrate.c).
+ * (calibrate.c). This file makes what all problems share, chooses the solver and the way in which problems run, and has
+ * the entry, hinge_train. Read training.h before, and solve.c after.
  */
 #include "lib/training.h"
 #include "lib/folds.h"
@@ -29,8 +30,10 @@ static hinge_status make_copy(struct hg_training *t, hinge_error *err)
     return hg_copy_init(&t->copy, &t->distinct.problem, !t->interior, hg_wants_f32(t), err);
 }
 
-/* RBF: values that, all together, change no gradient by more than eps / 10,000 need not be computed: cells as far from
- * each other as that. */
+/* Makes cells, where values between some of them are negligible: kernels/cells.h says what they buy. Pairs are far from
+ * squared distance d2 on, where (sum of all boxes) exp(-gamma d2) <= eps / 10,000: what is left out then changes no
+ * gradient by more than that, whatever the coefficients. Counts cost less than what cells would spare, and go
+ * without. */
 static hinge_status make_cells(struct hg_training *t, hinge_error *err)
 {
     const hinge_params *p = t->params;
@@ -48,6 +51,8 @@ static hinge_status make_cells(struct hg_training *t, hinge_error *err)
 
 /* ---- all problems ------------------------------------------------------------------------------------------------ */
 
+/* Counts (n + 64)^2 doubles for SMO, whether they are rows or Newton's K_AA; the interior point's systems are some 40
+ * of (d + 64)^2. An overflow is more than any budget: SIZE_MAX. */
 size_t hg_problem_bytes(const struct hg_training *t, size_t n)
 {
     size_t side = (t->interior ? t->problem.d : n) + 64, bytes;
@@ -68,7 +73,9 @@ bool hg_side_by_side(const struct hg_training *t)
            all <= t->cache_bytes;
 }
 
-/* Asking the system for its memory takes longer than a small training, which any machine has memory for. */
+/* Returns the budget for rows where the caller gives none: what the largest problem needs, but at least an eighth and
+ * at most half of the machine's memory. Problems of 512 KB and less get 64 MB without asking the system for its memory,
+ * which takes longer than they do. */
 static size_t default_cache(const struct hg_training *t)
 {
     const size_t small = (size_t)1 << 19;
@@ -79,6 +86,9 @@ static size_t default_cache(const struct hg_training *t)
     return HG_MIN(HG_MAX(need, half / 4), half);
 }
 
+/* Chooses the solver: the one asked for; else the interior point where it alone serves (hard margin, a rank), or where
+ * counted work says that it pays (linear kernels of few features) and nothing asks for what SMO alone has. A start is
+ * such a thing: the interior point needs none and has no use for it. */
 static bool uses_interior(const struct hg_problem *pr)
 {
     const hinge_params *p = &pr->params;
@@ -87,6 +97,7 @@ static bool uses_interior(const struct hg_problem *pr)
     return hg_params_need_interior(p) || (hg_params_leave_solver(p) && p->beta0 == NULL && hg_lowrank_pays(pr));
 }
 
+/* Frees a training at any stage of being made: what is not there yet is NULL. */
 static void training_free(struct hg_training *t)
 {
     for (size_t p = 0; t->solutions != NULL && p < t->problem.n_problems; p++)
@@ -136,7 +147,9 @@ static double fold_eps(const hinge_params *p)
     return HG_MAX(p->eps, HG_MIN(most, 100 * p->eps));
 }
 
-/* Trains. refold: NULL, or room for the folds of the problems, which is filled where that can be. */
+/* Trains a model, through its problems. refold: NULL, or room for the folds of the problems, which is filled where that
+ * can be; where only the folds are wanted (refold->fold) and they cannot be had so, nothing is trained, and
+ * refold->start stays NULL. Folds' models are made after the whole's, and their failure is the training's. */
 static hinge_status train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
                           struct hg_refold *refold, hinge_report *report, hinge_error *err)
 {
@@ -170,6 +183,9 @@ hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge
     return status;
 }
 
+/* Scales a copy of the rows where that is asked for, trains, attaches the scaling to the model, and calibrates it. The
+ * decision values of folds that the training has found on its way (refold) spare the calibration its trainings. *model
+ * and *report are written only when all has gone well. */
 hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
                          hinge_report *report, hinge_error *err)
 {

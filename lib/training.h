@@ -13,7 +13,8 @@
 
 #include <pthread.h>
 
-/* One two-class problem solved: coefficients by point of the training. */
+/* Holds one two-class problem solved. solve.c writes it, pack.c reads it for the model and the report; coefficients are
+ * by point of the whole problem (hg_training.problem), rho and beta as a model has them: nu-SVC's divided by r. */
 struct hg_solution {
     uint32_t *point; /* [n_sv] */
     double *beta;    /* [n_sv]; solve.c makes both in one room */
@@ -27,7 +28,8 @@ struct hg_solution {
     double f_error;       /* by so much its F, and so the r of nu-SVC, may be wrong */
 };
 
-/* The arenas that one problem after the other takes. */
+/* Holds the memory that one problem after the other takes for its rows and its panels of columns, so that the system
+ * finds its pages once. Each thread that solves problems side by side has its own. */
 struct hg_arenas {
     struct hg_arena rows, panels;
 };
@@ -49,12 +51,15 @@ struct hg_refold {
     struct hg_solution *solutions; /* [folds * n_problems] then, while there is a training */
 };
 
-/* What a problem has come to side by side with the others (together.c): where its own run begins. */
+/* Holds what a problem has come to side by side with the others (together.c): its own run begins there. hg_end_together
+ * frees it. */
 struct hg_begun {
     struct hg_qp qp;
     struct hg_many_problem many; /* its gradient, to be freed, and the report of the work so far */
 };
 
+/* Holds one call of hinge_train. training.c makes and frees it; while problems are solved, each writes its own solution
+ * and nothing else but `stop`, and the callback under `lock`. */
 struct hg_training {
     struct hg_problem problem;
     struct hg_distinct distinct; /* what solvers see of it */
@@ -75,10 +80,13 @@ struct hg_training {
     struct hg_refold *refold;      /* NULL: no folds are asked for, or they cannot be solved so */
 };
 
+/* Says whether kernel rows are made in f32 first, and then corrected by values in f64 (doc/solver.md, "The end").
+ * Precision f64 switches that off. */
 bool hg_wants_f32(const struct hg_training *t);
 /* Bytes of the cache's budget that a problem of n points can use at most: by all its rows, or, where rows are made
  * rather than kept (hg_keeps_rows), by the block of Newton's steps, which may have all points inside. */
 size_t hg_problem_bytes(const struct hg_training *t, size_t n);
+/* Says whether problems run side by side, one thread each, rather than in turn by all threads. */
 bool hg_side_by_side(const struct hg_training *t);
 
 /* together.c: adds a point to `count` ranges of those that follow each other; returns how many there are then. */
