@@ -1,4 +1,14 @@
-/* Slots of the arena, and the list by age (cache.h). */
+/*
+ * Slots of the arena, and the lists over them. Read cache.h before.
+ *
+ * A slot is a piece of the arena, stride bytes long, and holds one row. Two kinds of lists run through the slots, by
+ * number, so that no row is ever moved: chains of the points that leave the same remainder by n (slot_of, next), by
+ * which a point's row is found, and one list by age (newest, newer, older, oldest), by which a row is chosen that gives
+ * way. Where points are numbered below n, as those of a problem are, each chain has one slot at most.
+ *
+ * The cache neither makes rows nor reads them: put returns a place whose contents are the caller's to fill in. One
+ * thread calls at a time; many may read rows between calls.
+ */
 #include "solver/smo/cache.h"
 
 #include <string.h>
@@ -11,6 +21,8 @@ static size_t slot_bytes(size_t cols, size_t size)
     return bytes % 4096 == 0 ? bytes + 64 : bytes;
 }
 
+/* Cuts the arena into slots anew, for rows of `cols` values: narrower rows make more slots of the same bytes, n at
+ * most. The lists need no more than their ends to be empty. Memory that was touched stays so. */
 void hg_cache_clear(struct hg_cache *c, size_t cols)
 {
     c->stride = slot_bytes(HG_MAX(cols, (size_t)1), c->size);
@@ -26,6 +38,9 @@ static size_t bytes_for(size_t n, size_t cols, size_t size, size_t budget)
     return HG_MIN(budget, n * slot_bytes(cols, size));
 }
 
+/* Reserves the arena at once, whose pages come as rows are put there. A budget of less than a row gives no slots, and
+ * put returns NULL each time. An arena that is lent is reserved for the largest problem to come: a larger one later
+ * would be another block of memory, whose pages would have to be found again. */
 hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t size, size_t budget,
                            struct hg_arena *lent, hinge_error *err)
 {
@@ -62,6 +77,8 @@ size_t hg_cache_touched(const struct hg_cache *c)
     return HG_MAX(bytes, c->lent != NULL ? c->lent->touched : 0);
 }
 
+/* Frees an arena of the cache's own. A lent one is told how much of it was touched: later caches in it tell that as
+ * theirs too (hg_cache_touched), since the memory stays. */
 void hg_cache_free(struct hg_cache *c)
 {
     if (c->lent != NULL)
@@ -84,6 +101,7 @@ static void unlink_slot(struct hg_cache *c, int32_t s)
         c->oldest = c->newer[s];
 }
 
+/* Puts a slot that is in no list to the newest end of the list by age. */
 static void link_newest(struct hg_cache *c, int32_t s)
 {
     c->newer[s] = -1;
@@ -95,6 +113,8 @@ static void link_newest(struct hg_cache *c, int32_t s)
         c->oldest = s;
 }
 
+/* Looks for a row, and makes it the newest. The stamp is the number of a round: until another round asks, put gives
+ * this slot to nobody, so that the address stays good while the round's other rows are put. */
 void *hg_cache_get(struct hg_cache *c, uint32_t point, uint64_t stamp)
 {
     int32_t s = hg_cache_slot(c, point);
@@ -106,6 +126,9 @@ void *hg_cache_get(struct hg_cache *c, uint32_t point, uint64_t stamp)
     return c->arena + (size_t)s * c->stride;
 }
 
+/* Takes a slot that was never filled, while there are any, since rows that are there may be asked for again; then that
+ * of the oldest row, which leaves its chain and the list by age. The point must not be there yet: it would be found at
+ * one of two places. */
 void *hg_cache_put(struct hg_cache *c, uint32_t point, uint64_t stamp)
 {
     int32_t s, *home = &c->slot_of[point % c->n];

@@ -1,4 +1,15 @@
-/* Two-variable steps on K_WW (inner.h), in f32 as long as that is exact enough, then in f64. */
+/*
+ * Two-variable steps on K_WW, in f32 as long as that is exact enough, then in f64. Read inner.h and loops.h before.
+ *
+ * The order is that of a step: room, and a slot's entries; units; the choice of the pair (scan, second); the move of
+ * the pair (move_pair), and of g by it (move_on); the loop of steps (run); and what turns the block to f32 and back
+ * (narrow_down, widen). With F up_i = g_i + up_i and F down_j = g_j + down_j a step within a layer is
+ *
+ *     t = min((F down_j - F up_i) / (K_ii + K_jj - 2 K_ij), room of i upward, room of j downward)
+ *     b_i += t,   b_j -= t,   g += t K_i - t K_j
+ *
+ * Coefficients are f64 at all times: f32 is only what g and its offsets are kept in meanwhile.
+ */
 #include "solver/smo/inner.h"
 #include "hg_config.h"
 
@@ -10,6 +21,7 @@ extern const struct hg_loops hg_loops_plain;
 extern const struct hg_loops hg_loops_v2, hg_loops_v3, hg_loops_v4;
 #endif
 
+/* Picks the table by the level, 1 (plain) to 4 (AVX-512); elsewhere than on x86-64 there is one. */
 const struct hg_loops *hg_loops(int level)
 {
 #if HG_X86_LEVELS
@@ -21,6 +33,8 @@ const struct hg_loops *hg_loops(int level)
 #endif
 }
 
+/* Makes room for cap slots, and one more where no sum is held (make_last_slot). ld is 16 values more than that, rounded
+ * up: q is mostly a power of two, and rows that far apart would fall on the same sets of a cache. */
 hinge_status hg_inner_init(struct hg_inner *in, size_t cap, const struct hg_qp *whole, hinge_dtype type,
                            const struct hg_loops *loops, hinge_error *err)
 {
@@ -54,6 +68,8 @@ static double kink_of(const struct hg_inner *in, size_t k)
     return in->qp.no_sum && k + 1 == in->qp.n ? 0 : in->qp.kink;
 }
 
+/* Sets an entry's up and down by its beta, and their copies in f32 while these hold. A copy is relative to off[0], as
+ * g32 has that in it: g32 + up32 is (F up - middle) * unit.f, a small number where F are close to each other. */
 static void set_offsets(struct hg_inner *in, int l, size_t k)
 {
     double b = in->qp.beta[l][k], off = in->qp.off[l][k], kink = kink_of(in, k);
@@ -90,7 +106,7 @@ void hg_inner_take_diagonal(struct hg_inner *in, size_t slot)
     in->diagonal[slot] = value(in, slot, slot);
 }
 
-/* The power of two that brings a value to between 1 and 2; 1 for none. */
+/* Returns the power of two that brings a value to between 1 and 2; 1 for none. */
 static double unit_of(double value)
 {
     int exponent;
@@ -98,7 +114,9 @@ static double unit_of(double value)
     return value > 0 && isfinite(value) ? ldexp(1, HG_MIN(1 - exponent, 1023)) : 1;
 }
 
-/* Rows in f32 are those of kernels whose values f32 holds, and their gains too: hg_kernel_beyond_f32. */
+/* Sets the units of the block, by the largest |K_kk|: kernels whose values f32 holds, and their gains too, may have
+ * rows in f32 (hg_kernel_beyond_f32), and are not scaled. The least curvature is LIBSVM's 1e-12, and of kernels whose
+ * values are less than 1 that share of the largest. */
 static void set_unit(struct hg_inner *in)
 {
     double largest = 0;
@@ -110,13 +128,16 @@ static void set_unit(struct hg_inner *in)
         in->diagonal32[k] = (float)(in->diagonal[k] * in->unit.k);
 }
 
+/* Finds the extremes of F of a layer, in the type that g is kept in. */
 static struct hg_extremes scan(const struct hg_inner *in, int l)
 {
     return in->narrow ? in->loops->scan_narrow(in->qp.n, in->g32, in->up32[l], in->down32[l])
                       : in->loops->scan(in->qp.n, in->g, in->up[l], in->down[l]);
 }
 
-/* The second entry of the pair whose first, i, is the lowest of F up. */
+/* Chooses the second entry of the pair whose first, i, is the lowest of F up: the one of the largest gain, to second
+ * order (Fan, Chen, Lin 2005). In f64 the unit of F is taken anew for each step, as F's range shrinks by orders of
+ * magnitude. */
 static size_t second(const struct hg_inner *in, int l, const struct hg_extremes *e)
 {
     size_t i = e->i_low;
@@ -138,7 +159,9 @@ static double slope_of(const struct hg_inner *in, int l, size_t i, size_t j)
     return (in->g[j] + in->down[l][j]) - (in->g[i] + in->up[l][i]);
 }
 
-/* Moves the pair, b_i += step, b_j -= step; exactly onto the bound where it is the bound that ends the step. */
+/* Moves the pair, b_i += step, b_j -= step; exactly onto the bound where it is the bound that ends the step. The
+ * objective falls by step (slope - step curvature / 2), which is summed in *decrease. The offsets of the two follow at
+ * once: the sweep that adds the step to g looks for extremes by them. */
 static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double *decrease)
 {
     double *bi = &in->qp.beta[l][i], *bj = &in->qp.beta[l][j];
@@ -182,7 +205,9 @@ static double look(struct hg_inner *in, struct hg_extremes *e)
     return violation / in->unit.f;
 }
 
-/* Steps until the violation is at most target. */
+/* Makes steps until the violation is at most target, or max_steps are made in all. e: the extremes of each layer, kept
+ * up to date: the layer of a step by the step's own sweep, the other one, whose F move too, by a scan. The layer of the
+ * larger violation makes the step. A violation that is NaN ends the loop. */
 static void run(struct hg_inner *in, struct hg_extremes *e, double target, uint64_t max_steps,
                 struct hg_inner_result *result)
 {
@@ -203,7 +228,11 @@ static void run(struct hg_inner *in, struct hg_extremes *e, double target, uint6
     }
 }
 
-/* Turns to f32 where its rounding is well below target: F is good to some 1e-6 of its largest value. */
+/* Turns to f32 where its rounding is well below target: a thousand steps lose some 1e-6 of the largest F, and target is
+ * to be 2e-5 of it at least. F is taken relative to the middle of its extremes, as only differences of F decide, and
+ * what they have in common would take digits. start keeps beta, by which widen knows what has moved. Buys: 1.1 to 0.65
+ * us a step at q = 1024, with reductions over 256 entries and reciprocals of 3 digits (doc/tried.md); rows in f64 turn
+ * it off. */
 static bool narrow_down(struct hg_inner *in, double target, const struct hg_extremes *e)
 {
     double low = INFINITY, high = -INFINITY, largest = 0;
@@ -228,7 +257,9 @@ static bool narrow_down(struct hg_inner *in, double target, const struct hg_extr
     return in->narrow;
 }
 
-/* Back to f64: g from f32's, or by what beta has moved since. */
+/* Turns back to f64. Without `exact` g is what f32 has of it, good enough where the caller makes g anew from beta's
+ * moves, as block.c does with the rows of the points that moved. With it, g is the old g plus K_WW times what beta has
+ * moved since narrow_down, and all that f32 has rounded away is there again. */
 static void widen(struct hg_inner *in, bool exact)
 {
     in->narrow = false;
@@ -247,7 +278,8 @@ static void widen(struct hg_inner *in, bool exact)
         in->loops->add.f32(moved, in->coef, (const float *const *)in->row, in->qp.n, in->g);
 }
 
-/* The last slot of no_sum: g = 0 and F = 0 whatever the others do. */
+/* Makes the last slot of no_sum: K = 0 with all others and itself, and no bounds, so that its g and F stay 0 whatever
+ * the others do. A pair with it is a step of one entry alone. */
 static void make_last_slot(struct hg_inner *in)
 {
     size_t last = in->qp.n - 1, size = hg_size_of(in->type);

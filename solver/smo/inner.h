@@ -1,9 +1,9 @@
 /*
  * The q x q subproblem of a working set: second-order SMO over two-variable steps on K_WW. Read qp.h before.
  *
- * Buys: K_WW stays in a core's caches, so that a step costs 1 us at q = 1024 where one over all points reads two rows
- * of them. Steps in f32, while that is exact enough, take 1.0 us instead of 1.4; those on K_WW in f64 (type) are in f64
- * throughout.
+ * Buys: K_WW stays in a core's caches, so that a step costs 0.5 to 1.1 us at q = 1024 where one over all points reads
+ * two rows of them. Steps in f32, while that is exact enough, take 0.49 us instead of 0.85 by AVX-512, 0.64 instead of
+ * 0.94 by AVX2 (check_kernels --bench, doc/performance.md); those on K_WW in f64 (type) are in f64 throughout.
  */
 #ifndef HG_INNER_H
 #define HG_INNER_H
@@ -18,18 +18,18 @@ struct hg_inner {
     hinge_dtype type;
     void *k;              /* [cap * ld] K_WW in the rows' type */
     size_t ld;
-    double *g;            /* [cap] */
-    double *diagonal;     /* [cap] */
+    double *g;            /* [cap] in: K beta on W, by all of beta; out: the same, after the steps */
+    double *diagonal;     /* [cap] K_kk by the block's own values */
     float *diagonal32;    /* [cap] times unit.k */
-    double *up[2], *down[2]; /* [cap] each */
+    double *up[2], *down[2]; /* [cap] each, as hg_up and hg_down have them; set by the solve itself */
     struct hg_unit unit;  /* of K_WW, in f64 alone; tau: in f32 too. f: of the copies below, while `narrow` */
     /* Copies of these in f32, relative to off[0] - middle and times unit.f; they hold while `narrow`. */
     bool narrow;
     double middle;
     float *g32, *up32[2], *down32[2];
     double *start;        /* [cap] sum of the layers' beta when g was last K beta in f64 */
-    void **row;           /* [cap] */
-    double *coef;         /* [cap] */
+    void **row;           /* [cap] room for lists of rows, */
+    double *coef;         /* [cap] and of what they are multiplied by */
     const struct hg_loops *loops;
 };
 

@@ -1,4 +1,18 @@
-/* Vector code of the solver (loops.h): one source for all levels; each section says what bounds it. */
+/*
+ * Vector code of the solver: one source for all levels of instructions. Read loops.h before, which says what each
+ * function is to compute.
+ *
+ * Sections, each of which says what bounds it: rows added to the gradient; extremes of F, alone and within a step; the
+ * second-order choice of a partner; steps wholly in f32; points below a bound. The build compiles this file once for
+ * each level, with HG_LEVEL as the end of the table's name. Functions that differ in types alone are made by macros, as
+ * each must be a loop of its own that the compiler turns into vector code (omp simd); only steps in f32 with AVX-512
+ * are written by hand.
+ *
+ * Each sweep is over entries that are not in any order. An extreme is found in two parts, since a vector reduction of
+ * values alone is fast and one of values with places is not: the value of each BLOCK of 256, then the place within the
+ * one block that has the best. test/test_loops.c compares all levels with plain loops; hg_loops(1), or cpu_level = 1
+ * among the options, takes the plain one.
+ */
 #include "solver/smo/loops.h"
 #include "hg_config.h"
 
@@ -16,6 +30,8 @@ enum {
 
 /* ---- gradient update: memory bandwidth; eight rows a sweep so that g is read and written once for eight ---------- */
 
+/* Makes NAME: g[j] += sum over r of c[r] row[r][j], products and sums in f64 whatever the rows' type. Eight rows are
+ * summed as a tree of pairs, which is one fixed order with short chains of sums. */
 #define ADD_ROWS(NAME, REAL)                                                                                   \
     static void NAME##_8(const double *c, const REAL *const *row, size_t n, double *restrict g)                \
     {                                                                                                          \
@@ -43,14 +59,16 @@ ADD_ROWS(add_rows_f64, double)
 
 /* ---- extremes: the value of each block by a vector reduction, the place by a look into the best block --------- */
 
-/* Makes the value infinite where nothing may move; clang's reductions begin with the largest finite number. */
+/* Makes the value infinite where no entry may move that way; clang's reductions begin with the largest finite number
+ * instead of infinity. */
 static void mark_none(struct hg_extremes *e, double largest)
 {
     e->low = e->low < largest ? e->low : INFINITY;
     e->high = e->high > -largest ? e->high : -INFINITY;
 }
 
-/* The first j >= begin whose g + off is value, which is there. */
+/* Makes NAME: the first j >= begin whose g + off is value, which is there, as the same sum of the same two numbers gave
+ * it. Groups are looked through without a branch for each entry. */
 #define PLACE(NAME, SUM)                                                                                       \
     static size_t NAME(size_t begin, size_t end, const SUM *g, const SUM *off, double value)                   \
     {                                                                                                          \
@@ -70,7 +88,10 @@ static void mark_none(struct hg_extremes *e, double largest)
 PLACE(place, double)
 PLACE(place_narrow, float)
 
-/* The extremes of a stretch; v is VALUE, and then AFTER is done with it. */
+/* Makes the body of a sweep: v is VALUE (of entry j), and AFTER is done with it. It finds the least v + up and the
+ * largest v + down and their places, in types SUM. A block is the best where it is strictly better than those before,
+ * and places are looked for from its beginning: so the first of equal entries is found, at any width of vectors. g must
+ * hold v by then, since places are found by it. */
 #define EXTREMES(SUM, PLACE_NAME, LARGEST, VALUE, AFTER)                                                       \
     struct hg_extremes e = { INFINITY, -INFINITY, n, n, 0 };                                                   \
     size_t low_block = 0, high_block = 0;                                                                      \
@@ -99,6 +120,8 @@ PLACE(place_narrow, float)
     e.nan = (double)nan;                                                                                       \
     return e;
 
+/* Finds the extremes of g as it stands. v * 0 is 0 but for values that are not finite, which make the sum NaN: that is
+ * told once for all entries, without a branch. */
 static struct hg_extremes scan(size_t n, const double *g, const double *up, const double *down)
 {
     EXTREMES(double, place, DBL_MAX, g[j], nan += v * 0.0)
@@ -109,6 +132,8 @@ static struct hg_extremes scan_narrow(size_t n, const float *g, const float *up,
     EXTREMES(float, place_narrow, (double)FLT_MAX, g[j], nan += v * 0.0F)
 }
 
+/* Makes NAME: a step of two entries, g[j] += ci K_i[j] + cj K_j[j], and the extremes of the new g in the same sweep, so
+ * that g is read and written once a step. */
 #define STEP(NAME, SUM, REAL, PLACE_NAME, LARGEST)                                                             \
     static struct hg_extremes NAME(size_t n, SUM *restrict g, double di, const REAL *ki, double dj,            \
                                    const REAL *kj, const SUM *up, const SUM *down)                             \
@@ -122,6 +147,7 @@ STEP(step_f64, double, double, place, DBL_MAX)
 
 /* ---- second-order choice; the gain only ranks, so f32 is enough -------------------------------------------------- */
 
+/* Returns the first place of a value that is there. */
 static size_t first_of(size_t n, const float *values, float value)
 {
     size_t j = 0;
@@ -138,6 +164,10 @@ static size_t first_of(size_t n, const float *values, float value)
     return j;
 }
 
+/* Makes NAME: the j of the largest GAIN of v = F down_j - fi > 0 and a = K_ii + K_jj - 2 K_ij, at least TAU; n where no
+ * entry has v > 0. F and K are powers of two that scale v and a before they are rounded to f32, so that squares and
+ * products neither overflow nor vanish. Gains of a block are kept until its best is known, whose place is then looked
+ * for only where the block beats those before. */
 #define SECOND(NAME, SUM, REAL, GAIN, UNIT, F, K, TAU)                                                         \
     static size_t NAME(size_t n, const SUM *g, const SUM *down, double fi, const REAL *ki, double kii,         \
                        const float *diagonal, UNIT)                                                            \
@@ -176,9 +206,13 @@ static const uint32_t RECIPROCAL = 0x7ef311c7; /* less a float's bits: those of 
 
 #ifdef __AVX512F__
 
-/* Lanes hold the first best value that each has seen, and its place: one reduction a sweep. */
+/* Lanes hold the first best value that each has seen, and its place: one reduction a sweep, and no second look for the
+ * place. Of equal lanes the least place is taken, which is the first of all, as elsewhere. Buys: a step takes 187 ns
+ * instead of 261 at q = 256, 572 instead of 735 at 1024, with the same bits; trainings of letter and cadata take 1.11
+ * and 1.14 times the processor time without it (doc/tried.md). A cpu_level of 1 to 3 turns it off. */
 static const int lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
+/* Returns which of the 16 entries from j on there are, of n. */
 static inline __mmask16 inside(size_t j, size_t n)
 {
     return (__mmask16)(n - j < 16 ? (1U << (n - j)) - 1 : 0xffffU);
@@ -191,6 +225,8 @@ static size_t first_place(__m512 values, float value, __m512i places)
     return (size_t)_mm512_mask_reduce_min_epu32(equal, places);
 }
 
+/* Makes a step in f32 and finds the lowest F up with its place; of the highest F down the value alone, as no step asks
+ * for its place. */
 static struct hg_extremes step_narrow(size_t n, float *restrict g, double di, const float *ki, double dj,
                                       const float *kj, const float *up, const float *down)
 {
@@ -213,6 +249,8 @@ static struct hg_extremes step_narrow(size_t n, float *restrict g, double di, co
     return (struct hg_extremes){ lowest, highest, lowest < INFINITY ? first_place(low, lowest, at_low) : n, n, 0 };
 }
 
+/* Chooses the partner: gain v^2 / a with 1 / a to 3 digits, by the complement of a float's bits and one step of
+ * Newton's method, x (2 - a x). */
 static size_t second_narrow(size_t n, const float *g, const float *down, double fi, const float *ki, double kii,
                             const float *diagonal, double least)
 {
@@ -256,6 +294,8 @@ SECOND(second_narrow, float, float, v * v * inverse(a), double least, 1, 1, leas
 
 #endif
 
+/* Lists entries whose sign (g + off) is below the bound, ascending. A stretch whose least value is not below it, as
+ * most are, is passed over by one vector reduction. */
 static size_t below(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out, size_t cap)
 {
     enum { STRETCH = 64 };

@@ -1,16 +1,31 @@
-/* Sums of rows that are kept or made (store.h): first those in the cache, then those that are made. */
+/*
+ * Sums of rows that are kept or made. Read store.h before.
+ *
+ * The parts: set-up, and the change of columns, which forgets all rows; sums by rows in the cache (add_held); sums by
+ * rows that are made (add_made), tile by tile, each added to g by the thread that made it while it is in that core's
+ * cache; and hg_store_apply, which parts the moves of a round into the two, after it has pinned the rows that are
+ * there.
+ *
+ * The order of a sum's terms is that of the moves, first those of the one kind, then those of the other; threads share
+ * the columns and never a sum. So g has the same bits for any number of threads.
+ */
 #include "solver/smo/store.h"
 
 #include <omp.h>
 #include <stdlib.h>
 
-/* Sums in f32, where rows come as sums, are for moves of at most so many eps. */
+/* Sums in f32, where rows come as sums (features of two values each), are for moves of at most so many eps, of which
+ * f32 loses a small share of eps. Buys: a9a, C = 100, would take 1.33 times the processor time with all sums in f64,
+ * other sets the same (doc/tried.md, "coded rows summed in f32"). store.narrow = 0 has all of them in f64, as in
+ * problems of many.c. */
 static const double NARROW = 8192;
 
 enum { UPDATE_COLS = 2048 }; /* columns a task of a sum by rows in the cache */
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
+/* Makes room for the terms of a sum of q moves, and the cache. group.row has n places since the first sum is of all
+ * support vectors of the start (hg_store_begin). */
 hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
 {
     size_t n = s->n, q = s->q, room;
@@ -43,6 +58,8 @@ void hg_store_free(struct hg_store *s)
     hg_cache_free(&s->cache);
 }
 
+/* Tells the report the budget, the most that was used, and the rows that gave way; memory_bytes gets what the arena has
+ * really touched. */
 void hg_store_tell(const struct hg_store *s)
 {
     hinge_report *report = &s->res->report;
@@ -52,11 +69,15 @@ void hg_store_tell(const struct hg_store *s)
     report->memory_bytes += hg_cache_touched(&s->cache);
 }
 
+/* Returns the rows that were filled, times all columns, times what a value costs to be made and then read: what
+ * shrinking weighs against the work that points at rest cost, as it forgets these rows. */
 double hg_store_worth(const struct hg_store *s)
 {
     return (1 + s->rows->cost) * (double)s->cache.used * (double)s->n_columns;
 }
 
+/* Changes the columns. Rows are as wide as the columns and in their order, so all are forgotten. The new number tells
+ * the source that this is another list: it may keep what it gathered of the columns as long as the number stays. */
 void hg_store_change(struct hg_store *s, size_t count)
 {
     if (count == s->n_columns)
@@ -68,6 +89,9 @@ void hg_store_change(struct hg_store *s, size_t count)
 
 /* ---- rows that are read ------------------------------------------------------------------------------------------ */
 
+/* Adds rows in the cache: g[c] += sum over terms of coef K(point, c). A task has UPDATE_COLS columns: their g, 16 KB,
+ * stays in L1 while the rows go by, eight at a time. It is bound by memory (doc/performance.md, "Roofline", read),
+ * which the bytes counted here are for. */
 static void add_held(struct hg_store *s, const struct hg_terms *terms, double *g)
 {
     if (terms->count == 0)
@@ -122,6 +146,8 @@ static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, d
     return status;
 }
 
+/* Adds the start's support vectors, whose rows are wanted again soon: slots that were never filled take the first of
+ * them. None evicts another, hence the stamp of no round. */
 hinge_status hg_store_begin(struct hg_store *s, const uint32_t *point, const double *coef, size_t count, double *g)
 {
     struct hg_terms all = { count, (uint32_t *)point, (double *)coef, s->group.row };
@@ -135,12 +161,18 @@ hinge_status hg_store_begin(struct hg_store *s, const uint32_t *point, const dou
 
 /* ---- a sum ------------------------------------------------------------------------------------------------------- */
 
+/* Compares for qsort, by position: points that stand side by side in the source's order have negligible columns in
+ * common, and a source that knows of these leaves more out of a block of such rows. */
 static int by_position(const void *a, const void *b)
 {
     const struct hg_move *p = a, *q = b;
     return (p->at > q->at) - (p->at < q->at);
 }
 
+/* Parts the moves by whether their rows are in the cache, where a look pins them for this round; adds the ones there;
+ * then finds slots for the others and has them made. A row without a slot (there are none, or all are pinned) is made
+ * and not kept. work counts rows read, and rows that are made again at 1 + cost reads a value; rows made for the first
+ * time are no waste, as every point's gradient needs them once (shrink.c). */
 hinge_status hg_store_apply(struct hg_store *s, struct hg_move *moves, size_t count, double *g)
 {
     struct hg_terms *held = &s->held, *made = &s->group;

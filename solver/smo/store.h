@@ -3,8 +3,8 @@
  * told; which rows are kept is known here alone. Read lib/rows/rows.h before.
  *
  * Buys: rows of 1,000 uniform features are made once instead of again and again; rows that are cheap to make are not
- * kept (hg_keeps_rows), which spares cod-rna a third of its time and casp 240 of 300 MB. A budget of 0 bytes keeps
- * none.
+ * kept (hg_keeps_rows), which spares cod-rna a third of its time and casp 240 of 300 MB (doc/tried.md). A test turns
+ * caching off by a budget of 0 bytes (hg_smo_options.cache_bytes), or has rows kept or not by its fake's cost.
  */
 #ifndef HG_STORE_H
 #define HG_STORE_H
@@ -29,11 +29,11 @@ struct hg_move { /* of a point's coefficient */
     double delta;
 };
 
-struct hg_terms { /* of a sum */
+struct hg_terms { /* of a sum; [count] each */
     size_t count;
     uint32_t *point;
     double *coef;
-    void **row;
+    void **row;              /* where each point's row is, or is to go; NULL: it is not kept */
 };
 
 struct hg_store {
