@@ -1,7 +1,10 @@
 /*
  * Calibration of a model (proba.c has what is fitted): on decision values of a 5-fold cross-validation, which
  * hinge_train asks for, or of data held out. Regression: the width of a Laplace density of the residuals. One-class:
- * where a decision value stands among those of training.
+ * where a decision value stands among those of training. Read folds.h and training.h before.
+ *
+ * Values of examples that a model was trained on are too far from 0, therefore folds. Where the training has solved
+ * them already (refold.c), nothing is trained here; what that buys is said there.
  */
 #include "lib/folds.h"
 #include "lib/params.h"
@@ -28,7 +31,8 @@ static void calibrated_free(struct calibrated *c)
     memset(c, 0, sizeof *c);
 }
 
-/* Into the model; what it had is in c then. */
+/* Moves results into the model as a whole, so that a failure leaves a model calibrated as it was; what it had is in c
+ * then, and calibrated_free frees it. */
 static void calibrated_install(struct calibrated *c, hinge_model *m)
 {
     struct calibrated old = { m->prob_a, m->prob_b, m->density_marks };
@@ -38,6 +42,7 @@ static void calibrated_install(struct calibrated *c, hinge_model *m)
     *c = old;
 }
 
+/* Makes room for what the task is calibrated by: ten marks, or a (and of classes b) of each problem. */
 static hinge_status calibrated_init(struct calibrated *c, const hinge_model *m, hinge_error *err)
 {
     bool one = hinge_task_info(m->task)->one_class, classes = m->labels != NULL;
@@ -58,7 +63,8 @@ static bool all_finite(const double *v, size_t n)
     return true;
 }
 
-/* Mean absolute residual, those beyond five standard deviations left out. */
+/* Returns the mean absolute residual, which is the likeliest sigma of a density exp(-|z| / sigma) / (2 sigma), those
+ * beyond five standard deviations (sqrt(2) sigma) left out, as LIBSVM has it. */
 static double laplace_width(const double *residual, size_t n)
 {
     double mean = 0, kept = 0;
@@ -74,8 +80,8 @@ static double laplace_width(const double *residual, size_t n)
     return kept / (double)count; /* the smallest is never beyond the mean */
 }
 
-/* Five bins of equal count below 0 and five above; the marks are the middles of their ranges. Sorts the values.
- * false: fewer than five on a side. */
+/* Sorts the values into five bins of equal count below 0 and five above; the marks are the middles of the bins' ranges,
+ * as in LIBSVM. The middle edge is 0. false: fewer than five values on a side. */
 static bool density_marks(double *decision, size_t n, double *marks)
 {
     enum { HALF = HG_MARKS / 2 };
@@ -113,6 +119,7 @@ static bool calibrated_fit(struct calibrated *c, size_t p, double *decision, siz
 
 /* ---- calibration by folds -------------------------------------------------------------------------------- */
 
+/* Holds the calibration of one model by folds: jobs run calibrate_fold, each for one fold of one problem. */
 struct calibration {
     struct hg_jobs jobs; /* job p * HG_FOLDS + f: fold f of problem p */
     const struct hg_problem *problem;
@@ -120,7 +127,7 @@ struct calibration {
     hinge_outcome ended; /* TIME_LIMIT or STOPPED; otherwise CONVERGED */
 };
 
-/* One fold of one problem. */
+/* Is one fold of one problem, all arrays in one block whose first is `point`. */
 struct part {
     struct hg_job job;
     uint32_t *point, *fold, *work; /* [n] by position; in the end work has the positions held out */
@@ -140,7 +147,8 @@ static hinge_status part_init(struct part *part, const struct hg_problem *pr, si
     return HINGE_OK;
 }
 
-/* The class against the rest, as a problem of two classes. */
+/* Makes labels of a class against the rest, +1 and -1, so that the job is a training of two classes. Weights of classes
+ * are in pr->weight already, and are not to be multiplied in again. */
 static void part_set_rest(struct part *part, const struct hg_problem *pr, size_t class)
 {
     for (size_t i = 0; i < pr->x.rows; i++)
@@ -155,7 +163,8 @@ static void part_set_rest(struct part *part, const struct hg_problem *pr, size_t
     part->job.params.positive_class = NULL;
 }
 
-/* Splits a problem's points into those held out by fold f and those trained on. */
+/* Splits a problem's points into those held out by fold f and those trained on. The deal is that of
+ * hg_folds_deal_problem, so that folds solved in the training and those trained here are the same. */
 static void split(const struct hg_problem *pr, size_t p, size_t f, struct part *part)
 {
     struct hg_job *job = &part->job;
@@ -173,8 +182,9 @@ static void split(const struct hg_problem *pr, size_t p, size_t f, struct part *
     }
 }
 
-/* Decision values whose sign is as the whole model has it; label: of its first class. Without a model where training
- * sees one class only. */
+/* Makes decision values whose sign is as the whole model has it; label: of its first class. A fold's training may meet
+ * its classes in the other order, and then has the other sign. Where it sees one class only there is no model: all held
+ * out are that class, by +1 or -1. */
 static hinge_status decide_held(struct calibration *c, struct part *part, double label, hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
@@ -233,7 +243,7 @@ static bool fit_problems(const struct calibration *c, struct calibrated *result)
 }
 
 /* Trains each problem's folds and fits a sigmoid to what they say of the rows that they have not seen: values of rows
- * trained on would be too far from 0. */
+ * trained on would be too far from 0. Where a stop or the time limit ends the folds, the model stays as it is. */
 static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
@@ -250,7 +260,7 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
     return status;
 }
 
-/* The model's own decision values for the examples it was trained on. */
+/* Calibrates one-class by the model's own decision values for the examples it was trained on, as LIBSVM does. */
 static hinge_status by_training_rows(struct calibration *c, hinge_model *model, hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
@@ -267,6 +277,8 @@ static hinge_status by_training_rows(struct calibration *c, hinge_model *model, 
     return status;
 }
 
+/* Fits a scaling on each fold's training part, as the whole training fitted it on all rows; therefore the problem here
+ * is made of rows as they are. */
 hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_refold *refold, hinge_model *model,
                                    const hinge_matrix *x, const double *y, const hinge_params *params, double begin,
                                    hinge_outcome *outcome, hinge_error *err)
@@ -328,7 +340,7 @@ static hinge_status classify_rows(const hinge_model *m, const double *y, size_t 
 }
 
 /* Fits each problem's sigmoid to the decision values of rows of its classes: of a pair those of both, of one-vs-rest
- * all rows. */
+ * all rows. The first class's rows come first in `mine` [n]; a and b walk through the pairs in their order. */
 static hinge_status fit_classes(const hinge_model *m, const double *y, const double *decision, size_t n,
                               struct calibrated *result, hinge_error *err)
 {

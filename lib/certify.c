@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes g = X w, w = X'beta: the linear kernel without its matrix. */
+/* Makes g = X w, w = X'beta: the linear kernel without its matrix, in n d operations. Sums are long double, since a
+ * certificate is to have digits that the solver's sums have not. */
 static hinge_status linear_gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
                                     double *g, hinge_error *err)
 {
@@ -42,6 +43,8 @@ static hinge_status linear_gradient(const struct hg_problem *pr, const uint32_t 
     return HINGE_OK;
 }
 
+/* Makes g = sum over support vectors of beta_j K(x_j, .) in f64 from the caller's rows, without cells or copies.
+ * Training uses it too: where a run has ended early, and to judge an interior point's factor. */
 hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
                                  int threads, const struct hg_halt *halt, double *g, hinge_error *err)
 {
@@ -63,8 +66,9 @@ hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *su
     return status;
 }
 
-/* Returns the larger of alpha max(0, slope) and (C - alpha) max(0, -slope), divided by C: alpha (y f - 1 + xi) and (C -
- * alpha) xi of a variable. Hard margin: alpha |y f - 1|. */
+/* Returns what a variable lacks in complementary slackness, alpha (y f - 1 + xi) or (C - alpha) xi, divided by C: alpha
+ * / C times slope where slope = y f - 1 > 0, (C - alpha) / C times -slope otherwise, where xi = -slope. Hard margin:
+ * alpha |y f - 1|. */
 static double slack(double alpha, double c, double slope)
 {
     if (c <= 0)
@@ -74,6 +78,8 @@ static double slack(double alpha, double c, double slope)
     return slope > 0 ? alpha / c * slope : (c - alpha) / c * -slope;
 }
 
+/* Takes an entry as its two variables, alpha = max(beta, 0) and alpha* = max(-beta, 0), whose slopes have the kink
+ * added. */
 double hg_entry_gap(double beta, double lo, double hi, double kink, double slope, double *slackness)
 {
     *slackness = hg_larger(*slackness, slack(fmax(beta, 0), hi, slope + kink));
@@ -81,7 +87,8 @@ double hg_entry_gap(double beta, double lo, double hi, double kink, double slope
     return hg_qp_gap(beta, lo, hi, kink, slope);
 }
 
-/* Hard margin: (w, b) over the least y f is feasible where that is > 0, and worth what it is worth. */
+/* Returns the gap of the hard margin: (w, b) over the least y f is feasible where that is > 0, and the primal objective
+ * there is |w|^2 / (2 least^2); the dual one is the QP's, negated. Infinite where it is not feasible. */
 static double hard_gap(const struct hg_qp *qp, const double *g, double b)
 {
     double square = 0, least = INFINITY;
@@ -102,6 +109,9 @@ struct solved {
     double b;         /* the model's bias, less that factor */
 };
 
+/* Finds the half width by halving over the bits of doubles: numbers above 0 are in the order of their bits, so that 63
+ * questions are exact to the last one. The result is the largest that leaves more than `allowed` outside, one digit
+ * below the least that does not; 0 where no tube does. */
 double hg_tube(double (*outside)(void *arg, double half), void *arg, double allowed)
 {
     uint64_t key = 0;
@@ -115,6 +125,7 @@ double hg_tube(double (*outside)(void *arg, double half), void *arg, double allo
     return half;
 }
 
+/* Returns C times the weights of points outside of a tube of half width `half`, for hg_tube. */
 static double weight_outside(void *arg, double half)
 {
     const struct solved *s = arg;
@@ -125,8 +136,8 @@ static double weight_outside(void *arg, double half)
 }
 
 /* Finds the bias of each layer, b being the model's. Two layers have b - r and b + r: r is what nu-SVC's coefficients
- * were divided by, or, where they were not (no margin was found), what the gradients say; the tube has the other
- * sign. */
+ * were divided by, or, where they were not (no margin was found), half of what the layers' own biases differ by;
+ * nu-SVR's tube is -r, found as the one that makes the primal objective least. */
 static void layer_bias(const struct hg_problem *pr, struct solved *s, double *bias)
 {
     const struct hg_qp *qp = &s->qp;
@@ -251,6 +262,7 @@ static hinge_status solved_init(struct solved *s, const struct opened *o, size_t
     return pr->params.task == HINGE_NU_SVR ? share_sides(&s->qp, s->sums, s->g, err) : HINGE_OK;
 }
 
+/* Adds problem p's worth to the certificate. */
 static hinge_status certify_problem(const struct opened *o, size_t p, hinge_certificate *c, hinge_error *err)
 {
     struct solved s;
@@ -261,7 +273,8 @@ static hinge_status certify_problem(const struct opened *o, size_t p, hinge_cert
     return status;
 }
 
-/* Takes the model's coefficients. One from a file has been located without weights, by which equal rows differ. */
+/* Takes the model's coefficients by training row, beta [n_problems * rows]. The rows of one from a file have been found
+ * without weights, by which equal rows differ; they are looked up again, by their boxes. */
 static hinge_status find_beta(const hinge_model *m, const struct hg_problem *pr, double *beta, hinge_error *err)
 {
     struct hinge_model located = *m;
@@ -276,7 +289,7 @@ static hinge_status find_beta(const hinge_model *m, const struct hg_problem *pr,
     return status;
 }
 
-/* Whether a model is one of a problem. */
+/* Refuses a model that is not one of the problem: of other problems, features, task, kernel type or tau. */
 static hinge_status check_model(const hinge_model *m, const struct hg_problem *pr, hinge_error *err)
 {
     if (pr->n_problems != m->n_problems || (m->sv != NULL && pr->d != m->d) || pr->params.task != m->task)
@@ -301,6 +314,8 @@ static void close_problem(struct opened *o)
     hg_scaled_free(&o->scaled);
 }
 
+/* Makes the problem of the data, in the model's order of classes, and takes the model's coefficients. On failure
+ * nothing is left to be freed. */
 static hinge_status open_problem(struct opened *o, const hinge_model *m, const hinge_matrix *x, const double *y,
                                  const hinge_params *params, hinge_error *err)
 {
@@ -344,7 +359,8 @@ hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const do
 
 /* ---- kinds of support vectors, classes of slack ------------------------------------------------------------------ */
 
-/* The example's variable: that of its own class, all others are fixed at 0. */
+/* Tells of an example's variable, that of its own class: all others are fixed at 0. alpha, C and f are in the model's
+ * scale, that is times 1/r for nu-SVC. */
 static hinge_point point_of(const struct solved *s, size_t i, double bias, double tolerance)
 {
     const struct hg_qp *qp = &s->qp;
@@ -360,7 +376,8 @@ static hinge_point point_of(const struct solved *s, size_t i, double bias, doubl
     return p;
 }
 
-/* Optimality bounds b at each example: alpha < C asks for y f >= 1, alpha > 0 for y f <= 1; both sides of f = g + b. */
+/* Narrows the range of b that an example's optimality allows: alpha < C asks for y f >= 1, alpha > 0 for y f <= 1, f =
+ * g + b. At y f = 1, b is y - g. */
 static void bound_bias(const hinge_point *p, double g, hinge_kinds *k)
 {
     double at = p->y - g; /* the b with y f = 1 */
@@ -385,6 +402,8 @@ static void count_point(const hinge_point *p, double g, hinge_kinds *k)
     bound_bias(p, g, k);
 }
 
+/* Tells of each point of a problem and counts kinds; points [rows] by row of the caller's, 0 for rows that have no
+ * part. */
 static hinge_status look_at_problem(const struct opened *o, size_t p, double tolerance, hinge_kinds *kinds,
                                     hinge_point *points, hinge_error *err)
 {

@@ -1,6 +1,9 @@
 /*
  * Decision values of a block of examples: kernel values tile by tile, times coefficients; or by w alone, or from a
- * precomputed row. Read predict.c before.
+ * precomputed row. Read predict.h and predict.c before, and kernels/maker.h for tiles.
+ *
+ * Order of the parts: folding of a tile into decision values; making it; the loop over tiles; the two short ways. Sums
+ * run over SVs in the order of tiles, whatever the number of threads.
  */
 #include "lib/predict.h"
 
@@ -8,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Sums K coef over the SVs that a pair has: an infinite K of another pair's SV times 0 would be NaN. */
+/* Sums K coef over the SVs that a pair has: an infinite K of another pair's SV times 0 would be NaN in BLAS's sum. */
 static double dot_of_present(size_t n, const double *values, const double *coef)
 {
     double sum = 0;
@@ -17,13 +20,16 @@ static double dot_of_present(size_t n, const double *values, const double *coef)
     return sum;
 }
 
-/* SVs [first, first + n) of a class, whose values begin at column `at` of a tile. */
+/* Is a run of SVs [first, first + n) of one class, whose values begin at column `at` of a tile: their coefficients have
+ * the same problems row by row. */
 struct run {
     size_t class, first, n, at;
 };
 
-/* Adds to decision values of pairs: f[r, pair] += K[r, SVs] coef[SVs, other classes]' for a run of SVs; and to sizes,
- * where they are wanted, the same of absolute values, or, of_sizes, to them alone by |coef|. */
+/* Adds to decision values of pairs: f[r, pair] += K[r, SVs] coef[SVs, other classes]' for a run of SVs of one class;
+ * and to sizes, where they are wanted, the same of absolute values, or, of_sizes, to them alone by |coef|. Where all
+ * coef of a row have one sign within a class, |sum| is the sum of absolute values, and no second product is needed
+ * (m->mixed). */
 static void fold_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows, const struct run *run,
                       bool of_sizes)
 {
@@ -60,7 +66,8 @@ static void fold_tile(const struct hg_prediction *j, const struct hg_workplace *
         }
 }
 
-/* Values of examples with SVs that are equal to them: they are set, or will be. */
+/* Makes the values of examples with SVs that are equal to them 1: in the tile where it is made, or, where values are
+ * summed and not kept, as bits in w->ones before they are. An SV's column is its place in the order of nearby. */
 static void set_equal(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows, size_t first, size_t n)
 {
     if (j->summed)
@@ -102,7 +109,8 @@ static hinge_status kernel_tile(const struct hg_prediction *j, const struct hg_t
     return status;
 }
 
-/* Norms of the examples, and which SVs are equal to them; the largest norm. */
+/* Makes norms of the examples, and finds which SVs are equal to them: by the table of norms first, then by features.
+ * Returns the largest norm, on which the digits of squared distances hang. */
 static double look_at_examples(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
 {
     double largest = 0;
@@ -160,8 +168,10 @@ static void add_up(const struct hg_workplace *w, size_t rows)
         }
 }
 
-/* Sums over support vectors, tile by tile of them, while a tile's values are in the caches. Where squared distances by
- * norms would lose their digits (close > 0), tiles are made by GEMM, which looks at close pairs anew. */
+/* Sums over support vectors, tile by tile of them, while a tile's values are in the caches. By panels, squared
+ * distances in f64 are taken from norms and dot products; where those would lose their digits (close > 0, by the
+ * largest norms of the block and the model), tiles are made by GEMM, which looks at close pairs anew. Ends early where
+ * a user's kernel fails. */
 static hinge_status decide_by_tiles(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
@@ -187,7 +197,8 @@ static hinge_status decide_by_tiles(const struct hg_prediction *j, struct hg_wor
     return HINGE_OK;
 }
 
-/* Takes w of each problem instead of support vectors, in f64 whatever the model's type. */
+/* Takes w of each problem instead of support vectors, f = X w in f64 whatever the model's type: n_problems products an
+ * example, as few as any type would have. */
 static void decide_linear(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
@@ -197,6 +208,7 @@ static void decide_linear(const struct hg_prediction *j, const struct hg_workpla
                     (int)w->ldx, m->weights, (int)m->d, 0, w->decisions, (int)m->n_problems);
 }
 
+/* Takes K(x, sv) from column sv_serial of the example's row; zero coefficients look at nothing. */
 static void decide_precomputed(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
@@ -206,6 +218,7 @@ static void decide_precomputed(const struct hg_prediction *j, const struct hg_wo
                 c.value * hg_matrix_value(&j->x.x, row + r, m->sv_serial[c.sv]);
 }
 
+/* Chooses the way by what the model has: no SVs, tiles, w, or columns of a precomputed matrix. rho is the caller's. */
 hinge_status hg_decide(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;

@@ -1,6 +1,7 @@
 /*
- * What cross-validation, calibration and leave-one-out share: dealing rows to folds, running trainings that belong
- * together, predicting the rows held out.
+ * What cross-validation, calibration and leave-one-out share (folds.h, which is to be read before): dealing rows to
+ * folds, running trainings that belong together, predicting the rows held out. A job is one training: hg_jobs_run runs
+ * all of them, each calls hg_jobs_hold_out, and that trains and predicts here, or has others (ranks of MPI) do it.
  */
 #include "lib/folds.h"
 
@@ -9,6 +10,8 @@
 
 /* ---- dealing --------------------------------------------------------------------------------------------- */
 
+/* Deals position start[g] + i of a shuffled group to fold (start[g] + i) mod folds: groups go on where the one before
+ * ended, so that folds differ by a row at most, in all and in each group. */
 void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work, uint32_t *fold)
 {
     for (size_t g = 0; g < groups; g++) {
@@ -31,6 +34,8 @@ size_t hg_folds_deal_problem(const struct hg_problem *pr, size_t p, size_t folds
     return folds;
 }
 
+/* Deals classes one by one, and rows of weight 0 as a last group of their own: they are predicted, never trained on.
+ * row [rows] has the points in order, then those rows. */
 hinge_status hg_folds_draw(const struct hg_problem *pr, uint64_t *state, size_t folds, uint32_t *fold, hinge_error *err)
 {
     size_t rows = pr->x.rows, groups = pr->classifies ? pr->n_classes : 1, last = pr->n, *start;
@@ -53,6 +58,7 @@ hinge_status hg_folds_draw(const struct hg_problem *pr, uint64_t *state, size_t 
     return HINGE_OK;
 }
 
+/* Sums weights of each class without the fold; hg_most_nu has the bound itself. */
 double hg_folds_most_nu(const struct hg_problem *pr, const uint32_t *fold, size_t without, double *work)
 {
     for (size_t c = 0; c < pr->n_classes; c++) {
@@ -66,7 +72,8 @@ double hg_folds_most_nu(const struct hg_problem *pr, const uint32_t *fold, size_
 /* ---- trainings that belong together ---------------------------------------------------------------------- */
 
 /* Says whether jobs run side by side: where `threads` of the largest problems fit the cache budget whole, and hardly a
- * thread would have nothing to do. */
+ * thread would have nothing to do: of jobs of 2,048 examples and more, the last round must not leave more than a
+ * quarter of all threads' turns empty. Jobs of other ranks go in turn. */
 static bool side_by_side(const struct hg_jobs *jobs, int threads)
 {
     size_t n = jobs->largest + 64, t = (size_t)threads, bytes;
@@ -91,6 +98,7 @@ hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err)
     return status;
 }
 
+/* Looks at the clock and the flag, no more: it may be asked by any thread. */
 hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs)
 {
     if (__atomic_load_n(&jobs->stopped, __ATOMIC_RELAXED))
@@ -99,12 +107,14 @@ hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs)
     return late ? HINGE_TIME_LIMIT : HINGE_CONVERGED;
 }
 
+/* Is what the progress callback of one job's training is called with. */
 struct ticket {
     struct hg_jobs *jobs;
     size_t number;
 };
 
-/* Problems are counted over all jobs; a stop of one is a stop of all. */
+/* Tells the caller's callback of all jobs as one work: problems are counted over all of them, seconds from the jobs'
+ * begin. A stop of one is a stop of all. */
 static int on_progress(void *arg, const hinge_progress *progress)
 {
     const struct ticket *ticket = arg;
@@ -128,6 +138,8 @@ void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void 
     hg_points_pack(&points, rows, 0, n, x->type, out, x->cols);
 }
 
+/* Trains on all rows with a weight of 0 for those that are held out: no row is copied, and points are the rows of
+ * weight above 0. */
 static hinge_status train_by_weights(const struct hg_jobs *jobs, struct hg_job *job, hinge_params *p,
                                      hinge_model **model, hinge_error *err)
 {
@@ -168,7 +180,8 @@ static hinge_status train_on_copy(const struct hg_jobs *jobs, struct hg_job *job
     return status;
 }
 
-/* The rows held out, gathered a chunk at a time; most probable classes where the job's params ask for them. */
+/* Predicts the rows held out, gathered a chunk of 64 MB at a time; most probable classes where the job's params ask for
+ * them. The model's columns are those of x, scaled or not, since a model of a scaled training scales for itself. */
 static hinge_status predict_held(const struct hg_jobs *jobs, const struct hg_job *job, const hinge_model *model,
                                  hinge_error *err)
 {
@@ -198,6 +211,8 @@ static hinge_status predict_held(const struct hg_jobs *jobs, const struct hg_job
     return status;
 }
 
+/* Trains unless the job has a model, and predicts unless the training was ended early, as such a model tells
+ * nothing. */
 static hinge_status hold_out(const struct hg_jobs *jobs, struct hg_job *job, hinge_params *p, hinge_model **model,
                              hinge_error *err)
 {
@@ -206,6 +221,8 @@ static hinge_status hold_out(const struct hg_jobs *jobs, struct hg_job *job, hin
     return hg_ended_early(job->report.outcome) ? HINGE_OK : predict_held(jobs, job, *model, err);
 }
 
+/* Gives the training what is left of the jobs' time limit, and a ticket in place of the caller's callback. A job that
+ * begins after the end does nothing but say so in its report. */
 hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err)
 {
     struct ticket ticket = { jobs, job->number };

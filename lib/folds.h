@@ -35,6 +35,7 @@ struct hg_others {
                              hinge_model **model, hinge_error *err);
 };
 
+/* Holds trainings that belong together. The caller fills it; `stopped` alone changes while they run. */
 struct hg_jobs {
     struct hg_others *others; /* NULL: nobody; jobs then go in turn */
     const hinge_matrix *x;

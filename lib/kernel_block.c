@@ -1,7 +1,7 @@
 /*
  * Kernel blocks: K(A, B) as training makes its rows (kernels/gram.h), strip of rows after strip, straight into the
  * caller's memory. The rows of A and B are the points of one source. Of K(A, A) the upper triangle is computed and
- * mirrored.
+ * mirrored, which halves the values made. Read problem.h and kernels/gram.h before.
  */
 #include "lib/copy.h"
 #include "lib/params.h"
@@ -11,6 +11,7 @@
 
 enum { STRIP = 512, SQUARE = 64 }; /* rows at a time; what is mirrored at a time */
 
+/* Holds one call; block_free frees what prepare has made of it. */
 struct block {
     const hinge_matrix *a, *b;
     bool same; /* b is a */
@@ -28,6 +29,7 @@ struct block {
     size_t row, col;    /* where the strip begins */
 };
 
+/* Returns the address of an entry of out. */
 static char *entry(const struct block *k, size_t row, size_t col)
 {
     return k->out + (row * k->ld + col) * hg_size_of(k->type);
@@ -35,7 +37,9 @@ static char *entry(const struct block *k, size_t row, size_t col)
 
 /* ---- what rows are made of --------------------------------------------------------------------------------------- */
 
-/* The type that values are made in, and the norms of the points in it. */
+/* Chooses the type that values are made in, f32 where asked for or, by "auto", where out is of f32 and the kernel's
+ * values are not beyond it; and makes the norms of the points in it. Norms in f64 come first, for
+ * hg_kernel_beyond_f32. */
 static void choose_type(struct block *k)
 {
     const struct hg_problem *pr = &k->problem;
@@ -77,7 +81,7 @@ static void block_free(struct block *k)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Values of another type than the caller's. */
+/* Converts a tile of another type than the caller's into its place; called by the thread that made the tile. */
 static void convert_tile(void *arg, const struct hg_tile *tile)
 {
     const struct block *k = arg;
@@ -101,6 +105,8 @@ static void mirror_column(const struct block *k, size_t first, size_t end, size_
         hg_put(to, k->type, r, hg_get(entry(k, r, col), k->type, 0));
 }
 
+/* Copies the strip's rows to columns, in squares of SQUARE x SQUARE entries, whose lines stay in the cache while they
+ * are read by rows and written by columns. Threads take squares: no two write the same entries. */
 static void mirror(const struct block *k, size_t count)
 {
     size_t n = k->a->rows, squares = (n - k->row + SQUARE - 1) / SQUARE;
@@ -140,6 +146,7 @@ static bool tell(struct block *k, size_t done)
     return o->progress(o->progress_arg, &p) == 0;
 }
 
+/* Makes all strips, and asks the callback between them. Of K(A, A) a strip begins at its diagonal. */
 static hinge_status fill(struct block *k, hinge_error *err)
 {
     hinge_status status = HINGE_OK;

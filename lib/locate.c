@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A table in which support vectors are looked up. */
+/* Is a table of the data's rows by their features, in which support vectors are looked up; taken marks the rows that
+ * were given away already. */
 struct lookup {
     struct hg_equal_table table;
     struct hg_points rows, sv;
@@ -24,7 +25,8 @@ struct lookup {
     bool *taken;  /* [rows.n] */
 };
 
-/* Whether the row's boxes hold the support vector's coefficients, as far as is known. */
+/* Says whether the row's boxes hold the support vector's coefficients, as far as is known: up to weight * (1 + 1e-9),
+ * as coefficients have been rounded. */
 static bool holds(const struct lookup *l, size_t row, size_t sv)
 {
     if (l->pr == NULL)
@@ -34,8 +36,8 @@ static bool holds(const struct lookup *l, size_t row, size_t sv)
     return l->need[sv] <= weight * (1 + 1e-9);
 }
 
-/* Returns what nu-SVC's coefficients are divided by in a problem: half of nu times all weight is what each side sums
- * to. */
+/* Returns r, which nu-SVC's coefficients are divided by in a problem: each side's alpha sum to half of nu times all
+ * weight, and the model's coefficients above 0, alpha / r, to `positive`. */
 static double margin_of(const struct hg_problem *pr, size_t p, double positive)
 {
     size_t a, b;
@@ -47,7 +49,8 @@ static double margin_of(const struct hg_problem *pr, size_t p, double positive)
     return positive > 0 ? pr->params.nu * total / 2 / positive : 1;
 }
 
-/* Fills l->need; r: [m->n_problems] */
+/* Fills l->need: the weight that a row must have for its box to hold the support vector's coefficient in every problem,
+ * |coef| r / C, divided by tau or 1 - tau of a quantile. r: [m->n_problems] cleared, work space. */
 static void find_needs(const struct lookup *l, const hinge_model *m, double *r)
 {
     const hinge_params *p = &l->pr->params;

@@ -1,4 +1,11 @@
-/* The model's arrays (model.h), what prediction derives from them once, and how wrong values in f32 may be. */
+/*
+ * The model's arrays (model.h), what prediction derives from them once, and how wrong values in f32 may be. The parts:
+ * which coefficient belongs to which problem; allocation; then, in the order of hg_model_finish, shift, norms, equal
+ * vectors, the sizes that bounds need, and vectors for f32; last, what a program may set later.
+ *
+ * Prediction in f32 is switched off by options.precision = f64, by a kernel that f32 does not hold, and for models of
+ * at most 65,536 values (hg_model_is_small) unless labels of many examples are asked for.
+ */
 #include "lib/model.h"
 #include "lib/base/columns.h"
 #include "lib/base/words.h"
@@ -18,12 +25,14 @@ size_t hg_model_coef_rows(const hinge_model *model)
     return model->multiclass == HINGE_ONE_VS_REST ? model->n_classes : model->n_classes - 1;
 }
 
-/* Number of the problem of two classes, first < second (one-vs-one). */
+/* Returns the number of the problem of two classes, first < second, of one-versus-one: pairs 0-1, 0-2, .., 1-2, .. */
 static size_t pair_number(size_t k, size_t first, size_t second)
 {
     return first * (2 * k - first - 1) / 2 + (second - first - 1);
 }
 
+/* Row m of class c's coefficients belongs to the pair of c and another class: class m where m < c, class m + 1
+ * otherwise, as LIBSVM has it; of one-versus-rest row m is problem m. */
 size_t hg_coef_problem(const hinge_model *m, size_t c, size_t row)
 {
     if (!hinge_task_info(m->task)->classifies)
@@ -44,6 +53,8 @@ size_t hg_model_group_sv(const hinge_model *m, size_t c)
     return m->class_sv != NULL ? m->class_sv[c] : m->n_sv;
 }
 
+/* Walks vector by vector, row by row within. The group (class) of a vector is found by counting: at->end is the number
+ * of vectors in the groups passed so far. */
 bool hg_next_coef(const hinge_model *m, struct hg_coef *at)
 {
     size_t rows = hg_model_coef_rows(m);
@@ -83,6 +94,7 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
     return NULL;
 }
 
+/* Clears the derived part without freeing it, for a copy whose original still owns it. */
 static void forget_derived(hinge_model *m)
 {
     size_t first = offsetof(struct hinge_model, merged); /* all behind it is derived */
@@ -127,7 +139,8 @@ const void *hg_model_norms(const hinge_model *m, hinge_dtype type)
     return type == HINGE_F32 ? (const void *)m->norms32 : (const void *)m->norms;
 }
 
-/* The means of the SVs are taken off under the rule by which training takes off those of the data. */
+/* Takes the means of the SVs off under the rule by which training takes off those of the data (hg_points_centre): RBF
+ * is the same for shifted vectors, and norms lose fewer digits. false: no memory. */
 static bool choose_shift(hinge_model *m, int threads)
 {
     if (!hg_kernel_row(m->kernel.type)->translation_invariant || m->n_sv == 0)
@@ -139,6 +152,7 @@ static bool choose_shift(hinge_model *m, int threads)
     return m->shift != NULL || !wanted;
 }
 
+/* Up to 65,536 values, 512 KB in f64, a model stays in a processor's cache. */
 bool hg_model_is_small(const hinge_model *m)
 {
     return m->n_sv * m->d <= 65536;
@@ -146,6 +160,8 @@ bool hg_model_is_small(const hinge_model *m)
 
 /* ---- how wrong f32 may be ---------------------------------------------------------------------------------------- */
 
+/* Promises 1e-4 of max(1, largest |rho|): the scale that decision values have, and what hinge.h says of precision
+ * "auto". */
 double hg_model_promise(const hinge_model *m)
 {
     double scale = 1;
@@ -154,6 +170,11 @@ double hg_model_promise(const hinge_model *m)
     return 1e-4 * scale;
 }
 
+/* Bounds the error of f = sum coef K(x, z) in f32, u = 2^-24 being half a unit of the last place, by the errors of dot
+ * products (hg_dot_error), map and sums. RBF: an error of `lost` in gamma |x - z|^2 multiplies K by exp(lost) at most,
+ * so that share = expm1(lost + ..) is relative to sum |coef| K, and `rest` is for values that are next to 0 in f32.
+ * lost grows with gamma (|x|^2 + |z|^2), as norms and dot product cancel. Other kernels have no such factor: the
+ * largest error of a value for |<x, z>| <= |x| |z|, times coef_sum. */
 struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
 {
     static const double ulp = 0x1p-24;
@@ -177,7 +198,8 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
     return (struct hg_doubt){ 0, error + sums * most, least * fmax(most, 1) };
 }
 
-/* coef_sum, mixed, largest_norm, most_nonzeros */
+/* Derives what bounds need: coef_sum, the sum of |coef| of each problem; mixed, whether a row of coef has both signs
+ * within a class, as sums of |coef| K are then not |sums of coef K|; largest_norm and most_nonzeros of shifted SVs. */
 static bool derive_sizes(hinge_model *m)
 {
     struct hg_points points = hg_model_points(m, HINGE_F64);
@@ -245,6 +267,8 @@ static bool may_be_f32(const hinge_model *m)
     return !m->beyond_f32 && row->source == HG_FROM_DOTS && m->kernel.type != HINGE_LINEAR;
 }
 
+/* Says whether f32 leaves few labels open. A label hangs on the sign, or on which value is larger, so that 2,000 times
+ * the promise, 0.2 of the scale, leaves most labels decided; what is not is predicted again in f64. */
 static bool tells_labels(const hinge_model *m, double doubt)
 {
     return !hinge_task_info(m->task)->regresses && doubt <= 2000 * hg_model_promise(m);
@@ -256,8 +280,9 @@ bool hg_model_f32_tells_labels(const hinge_model *m)
     return may_be_f32(m) && typical_doubt(m, &doubt) && tells_labels(m, doubt);
 }
 
-/* Small models predict in f64. Large ones in f32, and in f64 again what f32 is too coarse for, where that is likely to
- * be little: labels that f32 leaves open, or values that may be wrong by more than is promised. */
+/* Chooses what "auto" begins with. Small models predict in f64. Large ones in f32, and in f64 again what f32 is too
+ * coarse for, where that is likely to be little: labels that f32 leaves open, or values that may be wrong by more than
+ * is promised. false: no memory. */
 static bool choose_f32(hinge_model *m)
 {
     m->f32_is_enough = m->f32_for_values = false;
@@ -284,6 +309,7 @@ void hg_model_coef32(const hinge_model *m, const uint32_t *order, float *values)
 
 /* ---- equal examples ---------------------------------------------------------------------------------------------- */
 
+/* Hashes the bits of a norm by a multiplication (Fibonacci hashing); seen_slots is a power of 2. */
 size_t hg_model_seen(const hinge_model *m, double norm)
 {
     uint64_t bits;
@@ -291,8 +317,9 @@ size_t hg_model_seen(const hinge_model *m, double norm)
     return (size_t)(bits * 0x9e3779b97f4a7c15 >> 32) & (m->seen_slots - 1);
 }
 
-/* Makes the table by which an example that equals a support vector gets exactly 1 as its kernel value, as in
- * training. */
+/* Makes the table by which an example that equals a support vector gets exactly 1 as its kernel value, as in training.
+ * `seen` has 1 for each norm of an SV, in f64 and in f32: most examples are known not to be equal to any by their norm
+ * alone. At least 16 slots a vector keep chance hits few. Other kernels need the table for merging alone. */
 static bool derive_equal(hinge_model *m, int threads)
 {
     struct hg_points points = hg_model_points(m, HINGE_F64);
@@ -325,6 +352,8 @@ static bool wants_panels(hinge_model *m, const struct hg_points *sv, hinge_dtype
     return hg_lists_win(nonzeros, m->d, type, level) || (hg_model_is_small(m) && m->d <= HG_STRETCH && level >= 3);
 }
 
+/* Lays the SVs out as panels (kernels/panel.h), in the type that prediction begins with; each thread packs its own
+ * panels through rows of work space. false: no memory. */
 static bool derive_panels(hinge_model *m, const struct hg_points *sv, int threads)
 {
     hinge_dtype type = m->f32_is_enough ? HINGE_F32 : HINGE_F64;
@@ -341,6 +370,7 @@ static bool derive_panels(hinge_model *m, const struct hg_points *sv, int thread
     return rows != NULL && panels != NULL;
 }
 
+/* Makes norms of the shifted SVs, in f64 and of the vectors as rounded to f32. */
 static bool derive_norms(hinge_model *m, int threads)
 {
     if (!hg_kernel_row(m->kernel.type)->needs_norms)
@@ -377,8 +407,8 @@ static bool derive_f32(hinge_model *m, int threads)
     return m->coef32 != NULL || !m->f32_is_enough;
 }
 
-/* Makes w of each problem: sum coef x over the SVs, rounded once: where features are far from 0 it is little of its
- * terms. */
+/* Makes w of each problem: w = sum coef x over the SVs, in twice the working precision (hg_add_multiple) and rounded
+ * once: where features are far from 0 it is little of its terms. */
 static bool collapse_linear(hinge_model *m)
 {
     if (m->kernel.type != HINGE_LINEAR)
@@ -396,6 +426,8 @@ static bool collapse_linear(hinge_model *m)
     return true;
 }
 
+/* Derives in the order of need: the shift changes norms, norms tell which vectors are equal, and a model that merges
+ * has no use for the rest, since the merged one predicts. The table of equal vectors stays for RBF alone. */
 hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)
 {
     threads = hg_team(threads, 10 * (double)m->n_sv * (double)m->d);
@@ -430,6 +462,7 @@ static hinge_status replace(hinge_model *m, hinge_model *changed, hinge_error *e
     return status == HINGE_OK ? hg_ok(err) : status;
 }
 
+/* Gives each SV zeros for the new features. As the shift may be another then, all that is derived is made anew. */
 hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *err)
 {
     HG_NEED(err, m, "model");
@@ -497,6 +530,7 @@ const hinge_words *hinge_model_words(const hinge_model *m)
     return m != NULL && m->words.count > 0 ? &m->words : NULL;
 }
 
+/* Checks that the map is finite, and derives anew, since shift and norms are those of scaled features. */
 hinge_status hg_model_set_scaling(hinge_model *m, const double *const part[4], hinge_error *err)
 {
     bool scales = part[0] != NULL && part[1] != NULL;

@@ -1,6 +1,7 @@
 /*
- * The model: what training leaves and prediction, files and certificates read. Laid out as LIBSVM lays it out:
- * support vectors grouped by class in label order, coefficients [(n_classes - 1) * n_sv].
+ * The model: what training leaves and prediction, files and certificates read. Laid out as LIBSVM lays it out: support
+ * vectors grouped by class in label order, coefficients [(n_classes - 1) * n_sv]. Read include/hinge/hinge.h before,
+ * whose hinge_model this is.
  */
 #ifndef HG_MODEL_H
 #define HG_MODEL_H
@@ -10,6 +11,9 @@
 
 struct hg_problem;
 
+/* Owns every array; hinge_model_free frees them. Training and files write the upper part, hg_model_finish the lower
+ * one, and after that nothing changes but by calls that take a model that is not const: any number of threads may read
+ * it. */
 struct hinge_model {
     hinge_task task;
     double tau;           /* quantile regression: its level; otherwise 0 */

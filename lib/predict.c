@@ -1,10 +1,15 @@
 /*
- * Prediction: blocks of examples times all distinct support vectors of all pairs. A tile of kernel values is
- * made by one GEMM and a map, and folded into the decision values of every pair by a second GEMM with the
- * coefficients of the tile's class. Linear models need only w. One example alone works on the stack.
+ * Prediction: blocks of examples times all distinct support vectors of all pairs. A tile of kernel values is made by
+ * the tiler's maker (lists against panels that the model keeps, or GEMM and a map), and folded into the decision values
+ * of every pair by a GEMM with the coefficients of the tile's class (decide.c). Linear models need only w. One example
+ * alone works on the stack.
  *
  * In f32 each example's decision values have a bound of their error (hg_model_doubt). Examples whose labels it leaves
  * open, or whose values are asked for and may be wrong by more than is promised, are predicted again in f64.
+ *
+ * Buys: doc/performance.md has the times, 0.3 to 2.7 of one pass of GEMM, map and sum; far support vectors left out
+ * (nearby.h) are worth 2.9 times on covtype, panels 1.04 to 1.27 (doc/tried.md). options.precision = f64 switches f32
+ * off.
  */
 #include "lib/params.h"
 #include "lib/predict.h"
@@ -18,8 +23,8 @@ enum { STACK_BYTES = 1 << 16 }; /* a small batch needs no allocation */
 enum { MANY_ROWS = 64 };         /* worth panels of the SVs of their own */
 enum { MANY_VALUES = 1 << 22 };  /* worth a look at whether f32 does for a small model */
 
-/* Examples a block: by their number alone, so that the bits do not depend on the threads. Few examples' lists stay in
- * L1, but GEMM packs all SVs anew for each block. */
+/* Returns the examples of a block: by their number alone, so that the bits do not depend on the threads. Few examples'
+ * lists stay in L1, but GEMM packs all SVs anew for each block, so its blocks are an eighth of the examples. */
 static size_t block_rows(const struct hg_prediction *j)
 {
     size_t rows = j->x.n, some = j->tiler.maker->keeps ? 32 : (rows / 8 + 31) / 32 * 32;
@@ -28,6 +33,8 @@ static size_t block_rows(const struct hg_prediction *j)
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
+/* Counts votes of pairs without branches: nobody knows who wins, and a processor would guess wrong half of the time. A
+ * value that is exactly 0 votes for the second class, as LIBSVM has it. */
 size_t hg_vote(size_t k, bool one_vs_rest, const double *decision, const double *size, size_t *votes)
 {
     size_t best = 0, p = 0, *unsure = votes + k;
@@ -50,6 +57,8 @@ size_t hg_vote(size_t k, bool one_vs_rest, const double *decision, const double 
     return best;
 }
 
+/* Returns what a row's decision values say: a class's label, +1 or -1 of one-class, or the value itself of a
+ * regression. */
 static double label_of(const hinge_model *m, const double *decision, size_t *votes)
 {
     if (m->task == HINGE_ONE_CLASS)
@@ -75,7 +84,9 @@ static bool label_is_open(const hinge_model *m, const double *decision, const do
     return false;
 }
 
-/* Says whether decision values in f32 leave something open. size: sums of |coef| K, to bounds of their errors. */
+/* Says whether decision values in f32 leave something open. size: in: sums of |coef| K; out: bounds of the values'
+ * errors, share * size + rest * coef_sum + least, and a hundredth of the promise for far SVs that were left out. A
+ * value that is not finite is open in any case, as f64 may hold it. */
 static bool is_open(const struct hg_prediction *j, double norm, const double *decision, double *size, size_t *votes)
 {
     const hinge_model *m = j->m;
@@ -115,7 +126,9 @@ static hinge_status predict_block(const struct hg_prediction *j, struct hg_workp
 
 /* ---- work space -------------------------------------------------------------------------------------------------- */
 
-/* Lays out one thread's work space at base (NULL: only measures); returns its size. */
+/* Lays out one thread's work space at base (NULL: only measures); returns its size. Tiles have at most HG_TILE_COLS
+ * columns, and fewer where so many vectors would be more than 8 MB. What a model, maker or precision has no use for has
+ * 0 bytes. `close` is the left side by GEMM that RBF in f64 may need instead of the maker's (decide.c). */
 static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, struct hg_workplace *w)
 {
     const hinge_model *m = j->m;
@@ -152,7 +165,8 @@ static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, st
     return at;
 }
 
-/* After so many rows: tells the callback, if nobody else is telling it. */
+/* Counts rows that are done, and tells the callback ten times a second at most, if nobody else is telling it: a thread
+ * that finds the lock taken goes on with its work. */
 static void tell(struct hg_prediction *j, size_t rows)
 {
     size_t done = __atomic_add_fetch(&j->done, rows, __ATOMIC_RELAXED);
@@ -231,8 +245,9 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
 
 /* ---- f32, and f64 where it will not do --------------------------------------------------------------------------- */
 
-/* Coefficients (in f32 with their absolute values, as hg_model_coef32 makes them), panels of the SVs, and where each SV
- * is, all in the SVs' order: the model's own where they are like that, otherwise in *room. */
+/* Takes coefficients (in f32 with their absolute values, as hg_model_coef32 makes them), panels of the SVs, and where
+ * each SV is, all in the SVs' order: the model's own where they are like that, otherwise made in *room, one block that
+ * the caller frees. Panels have work space of one panel's rows behind them. */
 static hinge_status take_sv(struct hg_prediction *j, void **room, hinge_error *err)
 {
     const hinge_model *m = j->m;
@@ -266,7 +281,8 @@ static hinge_status take_sv(struct hg_prediction *j, void **room, hinge_error *e
     return HINGE_OK;
 }
 
-/* Examples and SVs in an order in which neighbours are side by side, where that pays. */
+/* Brings examples and SVs into an order in which neighbours are side by side, where that pays (nearby.h), and takes the
+ * norms in that order. */
 static hinge_status leave_out_far(struct hg_prediction *j, int threads, hinge_error *err)
 {
     struct hg_nearby *n = &j->nearby;
@@ -279,7 +295,9 @@ static hinge_status leave_out_far(struct hg_prediction *j, int threads, hinge_er
     return HINGE_OK;
 }
 
-/* The examples of the job in one type; all: may be sorted. */
+/* Predicts the examples of the job in one type. all: they may be sorted, which a few that are predicted again may not
+ * be, since their order is their list. Panels that the model keeps in the other type are made anew for MANY_ROWS and
+ * more. */
 static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool all, int threads, hinge_error *err)
 {
     const hinge_model *m = j->m;
@@ -302,7 +320,8 @@ static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool a
     return status;
 }
 
-/* Predicts in f32, and in f64 what that leaves open. */
+/* Predicts in f32, and in f64 what that leaves open, which predict_block marks in again [rows]. Where that is more than
+ * half, all rows are predicted again in one go. Up to 256 rows the marks stand on the stack. */
 static hinge_status predict_in_f32(struct hg_prediction *j, int threads, hinge_error *err)
 {
     uint8_t few[256];
@@ -333,14 +352,16 @@ static hinge_status predict_in_f32(struct hg_prediction *j, int threads, hinge_e
     return status;
 }
 
-/* Small models, which have their panels in f64 for examples that come one by one, where these are many. */
+/* Says whether a small model goes by f32: it keeps its panels in f64, for examples that come one by one, so that only
+ * many examples are worth panels in f32, and only their labels. */
 static bool small_in_f32(const struct hg_prediction *j)
 {
     double values = (double)j->x.n * (double)j->m->n_sv;
     return values >= MANY_VALUES && hg_model_is_small(j->m) && hg_model_f32_tells_labels(j->m);
 }
 
-/* Predicts in the precision that the options ask for. */
+/* Predicts in the precision that the options ask for: "auto" begins with what the model found likely to do
+ * (f32_is_enough, f32_for_values); precision f32 makes in f64 only what f32 overflows. */
 static hinge_status predict_with(struct hg_prediction *j, int threads, hinge_error *err)
 {
     const hinge_model *m = j->m;
@@ -359,7 +380,8 @@ static void deliver(const double *from, size_t n, hinge_dtype type, void *to)
         ((float *)to)[i] = (float)from[i];
 }
 
-/* Results wait until all are there: a callback can end it after some rows, and outputs in f32 are rounded. */
+/* Predicts into arrays of its own first: a callback or a user's kernel can end it after some rows, and outputs in f32
+ * are rounded. The caller's arrays are written only when all are there. */
 static hinge_status predict_aside(struct hg_prediction *j, hinge_dtype type, void *labels, void *decisions, int threads,
                                   hinge_error *err)
 {

@@ -1,6 +1,7 @@
 /*
  * A prediction in work: what predict.c drives, and decide.c makes decision values of. Read model.h and kernels/maker.h
- * before.
+ * before. One struct hg_prediction serves a whole call and is read by all its threads; each thread has a struct
+ * hg_workplace of its own.
  */
 #ifndef HG_PREDICT_H
 #define HG_PREDICT_H
@@ -9,6 +10,8 @@
 
 #include <pthread.h>
 
+/* Holds one call, in one type at a time: predict_as sets what depends on the type (tiler, sv, coef, panels, promise)
+ * before threads begin. Output arrays are the caller's, or those of predict_aside. */
 struct hg_prediction {
     const hinge_model *m;
     struct hg_points x; /* the examples, less the model's shift */
@@ -35,7 +38,9 @@ struct hg_prediction {
     int stopped;        /* atomic: it wants an end */
 };
 
-struct hg_workplace { /* of one thread, for blocks of up to `rows` examples */
+/* Is the work space of one thread, for blocks of up to `rows` examples: one stretch of memory that lay_out of predict.c
+ * divides. What is in the tiler's type is void here. It is filled block by block and keeps nothing between blocks. */
+struct hg_workplace {
     size_t rows, cols, ldx;
     void *x, *norm, *dots, *sv, *part;
     struct hg_left left, close; /* in the room of x: the examples; by GEMM where distances are close */
@@ -49,12 +54,14 @@ struct hg_workplace { /* of one thread, for blocks of up to `rows` examples */
     size_t *problem; /* [coef rows] of a class, where each belongs */
 };
 
+/* Returns the rows of coef, at least 1: a tile's part has so many columns. */
 static inline size_t hg_decision_columns(const hinge_model *m)
 {
     size_t coef_rows = hg_model_coef_rows(m);
     return HG_MAX(coef_rows, (size_t)1);
 }
 
+/* Returns the squared norm of example r of the block at hand, less the shift, as rounded to the tiler's type. */
 static inline double hg_example_norm(const struct hg_prediction *j, const struct hg_workplace *w, size_t r)
 {
     return hg_get(w->norm, j->tiler.type, r);

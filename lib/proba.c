@@ -2,6 +2,9 @@
  * Probabilities. Classification: a sigmoid over each two-class problem's decision values (Platt 2000; Lin, Lin, Weng
  * 2007); then coupling of the pairs (Wu, Lin, Weng 2004), or of classes against the rest by dividing by their sum
  * (Zadrozny, Elkan 2002). calibrate.c says what they are fitted on.
+ *
+ * The sigmoid's loss, gradient and Hessian cost one exponential an example, and one logarithm in 512: cod-rna's fits
+ * take 0.008 s instead of 0.073, ijcnn1's 0.008 instead of 0.054 (doc/tried.md).
  */
 #include "lib/proba.h"
 #include "lib/params.h"
@@ -15,13 +18,16 @@ static const double LEAST = 1e-7; /* no two-class problem is surer than this */
 
 /* ---- the sigmoid ----------------------------------------------------------------------------------------- */
 
+/* Computes 1 / (1 + exp(z)), z = a f + b, by exp of a number <= 0 only: no overflow, and small probabilities keep their
+ * digits. */
 double hg_sigmoid(double decision, double a, double b)
 {
     double z = decision * a + b; /* never 1 - p: that cancels */
     return z >= 0 ? exp(-z) / (1 + exp(-z)) : 1 / (1 + exp(z));
 }
 
-/* A sigmoid to be fitted, of z = a f + b. */
+/* Holds a sigmoid to be fitted, of z = a f + b. decision is the caller's, first class first; f is made of it as it is
+ * read, so that Newton's Hessian is well scaled whatever the unit of decision values. */
 struct sigmoid {
     const double *decision;
     size_t n_first, n;
@@ -29,7 +35,8 @@ struct sigmoid {
     double middle, per_unit; /* f = (decision / 2 - middle) * per_unit: mean 0, mean size 1, however small C was */
 };
 
-/* Sets the unit of f; halves do not overflow. */
+/* Sets middle and per_unit, by which f has mean 0 and mean size 1. Halves of values do not overflow where they are
+ * subtracted. Values that are all the same leave per_unit 0: f is 0, and b alone is fitted. */
 static void choose_unit(struct sigmoid *s)
 {
     double middle = 0, size = 0, n = (double)s->n;
@@ -41,13 +48,16 @@ static void choose_unit(struct sigmoid *s)
     s->per_unit = size > 1e-290 + 1e-12 * fabs(middle) ? 1 / size : 0; /* all the same, but for rounding */
 }
 
-/* The objective and its derivatives at a, b. */
+/* Holds the objective and its derivatives at a, b. p = 1 / (1 + exp(z)) is the first class's probability, t its
+ * target. */
 struct fit {
     double loss; /* -log likelihood = sum t z + log(1 + exp(-z)), z = a f + b; */
     double g[2], h[3]; /* its gradient, and its Hessian aa, ab, bb */
 };
 
-/* Looks at a, b by one exponential an example: logarithms are taken of products, of few enough factors of at most 2. */
+/* Looks at a, b by one exponential an example, e = exp(-|z|): with r = 1 / (1 + e), p is e r or r, p (1 - p) = e r^2,
+ * and -log likelihood is t z + log(1 + exp(-z)), or (t - 1) z + log(1 + exp(z)) for z < 0. Logarithms are taken of
+ * products, of few enough factors of at most 2 that none overflows. */
 static struct fit look(const struct sigmoid *s, double a, double b)
 {
     enum { FACTORS = 512 };
@@ -72,7 +82,8 @@ static struct fit look(const struct sigmoid *s, double a, double b)
     return fit;
 }
 
-/* Minimises the loss, from a, b. */
+/* Minimises the loss from a, b by Newton's method with halved steps (Armijo's rule), at most 100 times, until both
+ * derivatives are below 1e-5 (Lin, Lin, Weng 2007), or until the step gains less than the sums can tell. */
 static void descend(const struct sigmoid *s, double *a, double *b)
 {
     struct fit fit = look(s, *a, *b);
@@ -101,6 +112,8 @@ static void descend(const struct sigmoid *s, double *a, double *b)
     }
 }
 
+/* Platt's targets are (n+ + 1) / (n+ + 2) and 1 / (n- + 2); the start is a = 0 and the b of the classes' frequencies. a
+ * and b come back in the unit of decision values: z = a f + b with f = (decision / 2 - middle) per_unit. */
 void hg_fit_sigmoid(const double *decision, size_t n_first, size_t n, double *a, double *b)
 {
     double first = (double)n_first, second = (double)(n - n_first);
@@ -117,7 +130,9 @@ void hg_fit_sigmoid(const double *decision, size_t n_first, size_t n, double *a,
 /* ---- coupling -------------------------------------------------------------------------------------------- */
 
 /* Minimises the sum over i of (sum over j of r_ji p_i - r_ij p_j)^2 on the simplex: p'Qp with Q_ii = sum of r_ji^2,
- * Q_ij = -r_ji r_ij. One coordinate after the other is set to what Qp = (p'Qp) e asks of it, and p is scaled back. */
+ * Q_ij = -r_ji r_ij. One coordinate after the other is set to what Qp = (p'Qp) e asks of it, and p is scaled back; Qp
+ * and p'Qp are kept up to date by k operations each. It ends where no (Qp)_i is off p'Qp by 0.005 / k, LIBSVM's limit,
+ * or after max(k, 100) rounds. */
 void hg_couple_pairs(size_t k, const double *r, double *p, double *work)
 {
     double *q = work, *qp = work + k * k, limit = 0.005 / (double)k;
@@ -185,6 +200,8 @@ double hg_density(const double *marks, double decision)
     return (double)i / HG_MARKS;
 }
 
+/* Returns the sigmoid, kept within [1e-7, 1 - 1e-7], as LIBSVM keeps it: coupling divides by sums of squares of
+ * these. */
 static double first_of_two(double decision, double a, double b)
 {
     double s = hg_sigmoid(decision, a, b);
@@ -220,6 +237,8 @@ void hg_pair_probabilities(size_t k, const double *a_of, const double *b_of, con
     }
 }
 
+/* Fills p with the probabilities of one example's classes by the model's calibration, whatever it is, and returns the
+ * label of the most probable one; of one-class that of the decision value's sign. work: hg_pair_probabilities'. */
 static double row_probabilities(const hinge_model *m, const double *decision, double *p, double *work)
 {
     if (m->density_marks != NULL) {
@@ -246,6 +265,8 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const dou
     return HINGE_OK;
 }
 
+/* Predicts chunk by chunk, of 4,096 examples or 16 MB of decision values, if that is more, so that examples without
+ * number need no such memory. Where there are several chunks, outputs wait until the last has gone well. */
 hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix *x,
                                        const hinge_predict_options *options, double *labels,
                                        double *probabilities, hinge_error *err)

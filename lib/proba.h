@@ -1,5 +1,6 @@
 /*
- * Calibration: from decision values to probabilities.
+ * Calibration: from decision values to probabilities. proba.c fits and applies, calibrate.c finds the decision values
+ * that are fitted on. Read model.h before, whose prob_a, prob_b and density_marks are what a calibration leaves.
  */
 #ifndef HG_PROBA_H
 #define HG_PROBA_H

@@ -1,5 +1,7 @@
 /*
- * Scaling of features: ranges fitted, examples mapped and mapped back, the map stored in a model.
+ * Scaling of features: ranges fitted, examples mapped and mapped back, the map stored in a model. A feature of range
+ * [low, high] becomes (x - low) * factor + lower with factor = (upper - lower) / (high - low). It is computed so, and
+ * not as x * factor + offset, since the two terms of that cancel where low is large beside high - low.
  */
 #include "lib/scaling.h"
 #include "lib/model.h"
@@ -9,6 +11,7 @@
 
 /* ---- fitting ----------------------------------------------------------------------------------------------------- */
 
+/* Refuses ranges that are empty, reversed or not finite. */
 static hinge_status check_ends(double lower, double upper, hinge_error *err)
 {
     if (!(lower < upper && isfinite(upper - lower)))
@@ -16,6 +19,8 @@ static hinge_status check_ends(double lower, double upper, hinge_error *err)
     return HINGE_OK;
 }
 
+/* Finds each feature's least and greatest value over rows of weight above 0 (weights NULL: all). Without rows all
+ * ranges are [0, 0]. low and high are one block. */
 hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, const double *weights, double lower,
                                double upper, hinge_error *err)
 {
@@ -53,6 +58,7 @@ void hinge_scaling_free(hinge_scaling *scaling)
 
 /* ---- the map ----------------------------------------------------------------------------------------------------- */
 
+/* Makes factors and offsets; a feature of one value has factor and offset 0, and becomes 0 whatever it is. */
 hinge_status hinge_scaling_factors(const hinge_scaling *s, double *factor, double *offset, hinge_error *err)
 {
     HG_NEED(err, s, "scaling");
@@ -70,6 +76,7 @@ hinge_status hinge_scaling_factors(const hinge_scaling *s, double *factor, doubl
     return hg_ok(err);
 }
 
+/* Sets the base of features that vary to `lower`, and of the others to 0. */
 void hg_scaling_base(const hinge_scaling *s, const double *factor, double *base)
 {
     for (size_t c = 0; c < s->n_features; c++)
@@ -107,6 +114,7 @@ static hinge_status check_matrix(const hinge_scaling *s, const hinge_matrix *x, 
     return HINGE_OK;
 }
 
+/* Maps all values, or back: x = low + (value - lower) / factor, which is low where a feature has one value. */
 static hinge_status map(const hinge_scaling *s, const hinge_matrix *x, bool back, double *out, size_t ld,
                         hinge_error *err)
 {
@@ -138,6 +146,7 @@ hinge_status hinge_scaling_invert(const hinge_scaling *s, const hinge_matrix *x,
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
 
+/* Stores the map in the model: prediction then takes examples as they are. */
 hinge_status hinge_scaling_attach(const hinge_scaling *s, hinge_model *model, hinge_error *err)
 {
     double *factor = NULL;
@@ -156,6 +165,8 @@ hinge_status hinge_scaling_attach(const hinge_scaling *s, hinge_model *model, hi
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
+/* Fits ranges where the parameters give none, and makes the scaled copy in f64, which training reads as the caller's
+ * rows. */
 static hinge_status scale(struct hg_scaled *s, const hinge_matrix *x, const hinge_params *params, hinge_error *err)
 {
     const hinge_scaling *given = params->scaling;
@@ -169,6 +180,7 @@ static hinge_status scale(struct hg_scaled *s, const hinge_matrix *x, const hing
     return hinge_scaling_apply(&s->scaling, x, s->data, x->cols, err);
 }
 
+/* Leaves x and params as they are where nothing is to be scaled. On failure nothing is left to be freed. */
 hinge_status hg_scaled_init(struct hg_scaled *scaled, const hinge_matrix *x, const hinge_params *params,
                             hinge_error *err)
 {

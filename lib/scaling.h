@@ -1,5 +1,6 @@
 /*
- * Examples to train on, scaled where the parameters ask for it.
+ * Examples to train on, scaled where the parameters ask for it. Read include/hinge/scaling.h before, which has the map
+ * and its ranges; hg_scaled_init and hg_scaled_free are what training, folds and certificates put around their rows.
  */
 #ifndef HG_SCALING_H
 #define HG_SCALING_H
@@ -8,6 +9,7 @@
 
 #include <hinge/scaling.h>
 
+/* Holds rows and parameters as those below see them: x is scaled and params.scaling NULL, or both are the caller's. */
 struct hg_scaled {
     hinge_matrix x;        /* the caller's, or data */
     hinge_params params;   /* without their scaling */

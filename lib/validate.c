@@ -1,5 +1,11 @@
 /*
- * Cross-validation: a training on all folds but one each, which predicts that one.
+ * Cross-validation: a training on all folds but one each, which predicts that one. There are two ways: folds that go on
+ * from the solution of all rows (refold.c), where that may be and pays, and else a training for each. Read folds.h and
+ * training.h before.
+ *
+ * Buys of the first way: doc/performance.md ("Folds of one training") has -v 5 at 0.7 to 2.3 times one training. An eps
+ * below AT_ONCE, a time limit, a scaling, rows of weight 0 or probabilities switch it off, and report.path says "from
+ * its solution" where it was on.
  */
 #include "lib/folds.h"
 #include "lib/training.h"
@@ -7,6 +13,8 @@
 #include <math.h>
 #include <string.h>
 
+/* Holds one cross-validation. Jobs write to their own rows of `prediction` and their own report, so that they need no
+ * lock. */
 struct validation {
     struct hg_jobs jobs;
     const struct hg_problem *problem; /* all rows */
@@ -19,6 +27,8 @@ struct validation {
     hinge_model *model;    /* NULL, or that of the fold at hand */
 };
 
+/* Deals rows to folds by params.seed, and notes folds without which a class has no row: those whose class has one
+ * row. */
 static hinge_status draw_folds(struct validation *v, hinge_error *err)
 {
     const struct hg_problem *pr = v->problem;
@@ -60,6 +70,8 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
                               : hg_fail(err, status, "fold %zu of %zu: %s", f + 1, v->folds, mine.text);
 }
 
+/* Adds up the folds' reports as one: rows and features are those of the data, memory that of as many folds as ran at
+ * once. */
 static void sum_reports(const struct validation *v, bool by_side, hinge_report *report)
 {
     hinge_report sum = v->reports[0];
@@ -87,6 +99,7 @@ static const double AT_ONCE = 0.001;
  * themselves. */
 enum { MOST_KEPT = 50 };
 
+/* Predicts a fold by the model that its problems' solutions make: a job that has its model and trains nothing. */
 static hinge_status predict_fold(void *arg, size_t f, hinge_model *model, int threads, hinge_error *err)
 {
     struct validation *v = arg;
@@ -94,7 +107,10 @@ static hinge_status predict_fold(void *arg, size_t f, hinge_model *model, int th
     return validate_fold(v, f, threads, err);
 }
 
-/* Each fold goes on from the solution of all rows. *done: all problems are solved so, or were ended early. */
+/* Trains on all rows and has each fold go on from the solution. Of one problem the decision values of the rows held out
+ * are there, in the order of points, and give labels by their sign; of several, predict_fold is called for each fold's
+ * model. *done: all problems are solved so, or were ended early; otherwise the trainings of folds follow, and what was
+ * found here is dropped. */
 static hinge_status validate_at_once(struct validation *v, hinge_report *report, bool *done, hinge_error *err)
 {
     const struct hg_problem *pr = v->problem;
@@ -123,6 +139,8 @@ static hinge_status validate_at_once(struct validation *v, hinge_report *report,
     return status;
 }
 
+/* Says whether folds may go on from the solution of all rows: nothing is asked for that they cannot have, and every row
+ * is a point, as the values of rows of weight 0 would not be known. */
 static bool may_go_at_once(const struct validation *v)
 {
     const hinge_params *params = &v->problem->params;
@@ -162,6 +180,8 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
     return status;
 }
 
+/* Makes the problem over all rows to check what is asked for before any training, and to deal rows by class. A start
+ * (beta0) is of all rows, and no fold's. */
 hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
                                const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
                                hinge_error *err)
