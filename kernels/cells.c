@@ -1,4 +1,9 @@
-/* Cells (cells.h): the tree, the boxes, which of them are far, and which rows of a fetch matter to a tile. */
+/*
+ * Cells (cells.h): the tree, the boxes, which of them are far, and which rows of a fetch matter to a tile. Making them
+ * takes one pass over the points for each level of the tree, of which there are some log2(n / 512), and one comparison
+ * for each pair of boxes: little beside a training. All decisions are by the points alone, with random numbers from a
+ * fixed state, so that the same points have the same cells anywhere.
+ */
 #include "kernels/cells.h"
 #include "kernels/points.h"
 
@@ -14,6 +19,8 @@ enum {
 };
 static const double WORTH = 0.5; /* share of near pairs that is still worth it */
 
+/* Draws pairs of points: with 1,024 of them the share is right to some 0.02, which is enough to say whether to go on. A
+ * training gives the same set twice, a prediction its examples and support vectors. */
 bool hg_cells_may_pay(const struct hg_points *a, const struct hg_points *b, double distance2)
 {
     uint64_t state = 1;
@@ -39,7 +46,9 @@ struct tree {
     size_t leaves, leaf;
 };
 
-/* The feature that varies most over a sample of points id[0..n), and its mean there; false: none varies. */
+/* Finds the feature that varies most over a sample of points id[0..n), by the sum of squares about the mean, and the
+ * mean there; false: none varies, and the points are equal as far as is seen. The sample is spread evenly over the
+ * list. */
 static bool choose_split(const struct hg_points *points, const uint32_t *id, size_t n, size_t *feature, double *at)
 {
     double most = 0;
@@ -96,6 +105,7 @@ void hg_cells_sort(const struct hg_points *points, size_t leaf, uint32_t *ids, s
 
 /* ---- far pairs --------------------------------------------------------------------------------------------------- */
 
+/* Makes the box in f32, widened by one number each way, so that it holds the points whatever rounding does. */
 void hg_cells_box(const struct hg_points *points, const uint32_t *ids, size_t n, float *box)
 {
     size_t d = points->x.cols;
@@ -112,13 +122,13 @@ void hg_cells_box(const struct hg_points *points, const uint32_t *ids, size_t n,
     }
 }
 
-/* The first of cell c's points in t->id; those of c end where c + 1's begin. */
+/* Returns where cell c's points begin in t->id; those of c end where c + 1's begin. */
 static size_t begin_of(const struct tree *t, size_t c)
 {
     return c > 0 ? t->end[c - 1] : 0;
 }
 
-/* Makes box[cell]: the least value of each feature, then the greatest. */
+/* Makes each cell's box, [2 * features] floats, and notes each point's cell. */
 static void bound(const struct tree *t, struct hg_cells *cells, float *box, int threads)
 {
     size_t d = t->points->x.cols;
@@ -131,6 +141,7 @@ static void bound(const struct tree *t, struct hg_cells *cells, float *box, int 
     }
 }
 
+/* Sums the squares of the gaps between the boxes, feature by feature: no two of their points are nearer than that. */
 bool hg_cells_are_far(const float *a, const float *b, size_t d, double distance2)
 {
     float sum = 0;
@@ -160,6 +171,9 @@ static void compare(const struct tree *t, struct hg_cells *cells, const float *b
     cells->near = near / (n * n);
 }
 
+/* Gives up, with count 0, before anything is made where a sample says that most pairs are near, and afterwards where
+ * more than half of them turn out to be. Leaves grow with n, so that `far`, a byte for each pair of cells, has 4 MB at
+ * most. */
 hinge_status hg_cells_init(struct hg_cells *cells, const struct hg_points *points, double distance2, int threads,
                            hinge_error *err)
 {
@@ -190,6 +204,7 @@ hinge_status hg_cells_init(struct hg_cells *cells, const struct hg_points *point
     return status;
 }
 
+/* Sorts by counting, which keeps the order of numbers within a cell. */
 uint32_t *hg_cells_order(const struct hg_cells *cells, const uint32_t *subset, size_t n)
 {
     size_t *next = hg_zalloc(cells->count + 1, sizeof *next);
@@ -210,6 +225,8 @@ uint32_t *hg_cells_order(const struct hg_cells *cells, const uint32_t *subset, s
 
 /* ---- which rows of a fetch matter to a tile ---------------------------------------------------------------------- */
 
+/* Takes the union of what is near to each column's cell. Columns come in the order of cells, so that most are of the
+ * cell of the one before and cost nothing. */
 void hg_cells_near(const struct hg_cells *cells, const uint32_t *ids, size_t count, uint8_t *near)
 {
     memset(near, 0, cells->count);
@@ -223,6 +240,7 @@ void hg_cells_near(const struct hg_cells *cells, const uint32_t *ids, size_t cou
     }
 }
 
+/* Cuts the list of rows where the cell changes. */
 void hg_cells_stretches(const struct hg_cells *cells, const uint32_t *ids, size_t count, struct hg_stretches *s)
 {
     s->count = 0;
@@ -234,6 +252,7 @@ void hg_cells_stretches(const struct hg_cells *cells, const uint32_t *ids, size_
     }
 }
 
+/* Passes over stretches that are far, and joins those that are near and follow each other. */
 bool hg_cells_next(const struct hg_stretches *s, const uint8_t *near, struct hg_rows_near *rows)
 {
     size_t k = rows->next;

@@ -1,6 +1,13 @@
-/* The cost model: figures of work, measured once, by which makers are chosen and rows are kept or made again. */
+/*
+ * The cost model: figures of work, measured once, by which makers are chosen and rows are kept or made again. Two
+ * questions are answered here. Which maker is fastest: lists or GEMM, by ns a value. What a value costs in reads of one
+ * from memory: by that the solver keeps rows or makes them again (solver/smo/store.h), waits with shrinking, and
+ * gathers K_WW or computes it (doc/solver.md, "Row cache", "Shrinking"). All figures are from counts that a run does
+ * not change, so that no decision depends on clock or threads. maker.h says what is asked.
+ */
 #include "kernels/maker.h"
 
+/* Compares 0.031 ns a non-zero with 0.018 a value of a dense row: the break-even is near 0.6 of the values. */
 bool hg_lists_are_dense(double nonzeros, size_t d)
 {
     return nonzeros > 0.6 * (double)d;
@@ -41,11 +48,15 @@ struct hg_cost hg_cost_lists(const struct hg_tiler *t, const struct hg_points *p
     return (struct hg_cost){ cost, points->nonzeros };
 }
 
+/* Takes 0.2 reads (0.3 in f64) for making and adding the value of a count, and 0.003 for each entry of the row's list.
+ * No multiply-add counts as work. */
 struct hg_cost hg_cost_counts(const struct hg_tiler *t, const struct hg_points *points)
 {
     return (struct hg_cost){ (t->type == HINGE_F32 ? 0.2 : 0.3) + 0.003 * points->hamming->listed, 0 };
 }
 
+/* Has rows kept wherever there is room: nobody knows what the user's function takes, and a matrix is looked up value by
+ * value. */
 struct hg_cost hg_cost_given(const struct hg_tiler *t, const struct hg_points *points)
 {
     (void)t;
@@ -53,6 +64,7 @@ struct hg_cost hg_cost_given(const struct hg_tiler *t, const struct hg_points *p
     return (struct hg_cost){ 50, 0 };
 }
 
+/* Counts a value as its multiply-adds and ten more for the map. */
 int hg_kernel_team(const hinge_kernel *kernel, int asked, double values, size_t d)
 {
     int threads = hg_threads(asked);

@@ -1,6 +1,8 @@
 /*
  * The loops of hamming.h, for processors with AVX-512 alone (HG_COUNTS_LEVEL): counts, and sums of the values that they
- * stand for.
+ * stand for. A count c, 0 to 255, is a code of two digits: its value is high[c >> 4] low[c & 15], and a table of 16
+ * floats is one register, of 16 doubles two. So a value costs two permutations and a product; counting takes 0.108 ns a
+ * value, adding 0.071 (doc/performance.md, "Micro-benchmarks"). test_counts compares all of this with plain loops.
  */
 #include "kernels/hamming.h"
 
@@ -10,7 +12,9 @@ typedef uint8_t wide8 __attribute__((vector_size(64), aligned(64), may_alias));
 
 #define LINE(at) ((const wide8 *)(const void *)(panel + (at)))
 
-/* Bytes may overflow on the way: what comes out is below 256, and right modulo 256. */
+/* Sums a row's lines of the panel, two registers for its 128 columns: bytes of 1 where both have the rarer value. What
+ * comes out is both lengths less twice that. Bytes may overflow on the way: the count is below 256, and right modulo
+ * 256. */
 void hg_count_rows(const struct hg_gathered *gathered, size_t row0, size_t rows, const uint8_t *panel, uint8_t *counts)
 {
     const wide8 *lengths = LINE(0);
@@ -36,7 +40,8 @@ enum {
     NARROW_ROWS = 16 /* added up in f32 */
 };
 
-/* The values of 16 codes, each factor by one look into a table of 16: a permutation uses the lowest 4 bits only. */
+/* Holds the factors of 16 codes' values, each by one look into a table of 16: a permutation uses the lowest 4 bits
+ * only. */
 struct factors {
     __m512 high, low;
 };
@@ -53,6 +58,9 @@ static inline __m512 add_16(__m512 sum, const uint8_t *code, __m512 high, __m512
     return _mm512_fmadd_ps(f.low, f.high, sum);
 }
 
+/* Sums rows at 64 columns in f32: the coefficient is put into the table of high digits once a row, so that a value and
+ * its product with the coefficient cost one multiply-add. At most 16 rows come at a time, after which f64 takes over.
+ */
 static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code, double *sum)
 {
     __m512 a = _mm512_setzero_ps(), b = a, c = a, d = a;
@@ -73,7 +81,7 @@ static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *
         sum[j] = (double)narrow[j];
 }
 
-/* Do the same in f64: 8 codes, by tables of two registers each. */
+/* Holds the same for f64: 8 codes, by tables of two registers each. */
 struct tables {
     __m512d high[2], low[2];
 };
@@ -103,6 +111,7 @@ static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_co
         _mm512_storeu_pd(sum + 8 * b, s[b]);
 }
 
+/* Reads whole vectors of codes, which a row has room for, and writes only those asked for. */
 void hg_decode_codes(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out)
 {
     __m512 high = _mm512_loadu_ps(codes->high32), low = _mm512_loadu_ps(codes->low32);
@@ -113,6 +122,7 @@ void hg_decode_codes(const struct hg_codes *codes, const uint8_t *code, size_t n
     }
 }
 
+/* Takes 64 columns at a time, whose sums stay in registers, over all rows, or over 16 where sums are in f32. */
 void hg_sum_codes(size_t n_rows, const double *coef, bool narrow, const struct hg_codes *codes, const uint8_t *code,
                size_t n, double *restrict g)
 {

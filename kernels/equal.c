@@ -1,4 +1,9 @@
-/* Equal points (equal.h): found by hashing, and set to 1 where a tile has them. */
+/*
+ * Equal points (equal.h): found by hashing, and set to 1 where a tile has them. First comes the table of points, which
+ * models and merges use too; then what a source of rows does in a fetch: hg_equal_ask tells it which points are rows,
+ * each tile's columns are matched with them, and hg_equal_forget takes back what was told. Both cost as much as the
+ * lists of rows are long.
+ */
 #include "kernels/equal.h"
 #include "kernels/points.h"
 
@@ -8,7 +13,8 @@
 
 enum { AT_ONCE = 128 }; /* features */
 
-/* Makes a hash of the features of point i as they are given, before the shift. */
+/* Makes a hash of the features of point i as they are given, before the shift, which is the same for all points and may
+ * round. */
 static uint64_t hash_of(const struct hg_points *points, size_t i)
 {
     double x[AT_ONCE];
@@ -42,7 +48,8 @@ static bool are_equal(const struct hg_points *a, size_t i, const struct hg_point
     return true;
 }
 
-/* The slot of the points that are equal to point i of others, or one that is free for it. */
+/* Finds the slot of the points that are equal to point i of others, or one that is free for it: open addressing, by
+ * steps of one. The hash is compared before the features. */
 static uint32_t *slot_of(const struct hg_equal_table *t, const struct hg_points *points, const struct hg_points *others,
                          size_t i, uint64_t hash)
 {
@@ -53,6 +60,8 @@ static uint32_t *slot_of(const struct hg_equal_table *t, const struct hg_points 
     return &t->slot[at];
 }
 
+/* Fills at most half of the slots. Points go in from the last to the first, and each points at what stood in its slot:
+ * a slot's chain ascends. */
 hinge_status hg_equal_table_init(struct hg_equal_table *t, const struct hg_points *points, int threads,
                                  hinge_error *err)
 {
@@ -91,6 +100,7 @@ void hg_equal_table_first(const struct hg_equal_table *t, uint32_t *first)
             first[p - 1] = t->slot[at] - 1;
 }
 
+/* Tells most sets, which have no equal rows, by a NULL, so that nothing is kept for them. */
 hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t **first, hinge_error *err)
 {
     struct hg_equal_table table;
@@ -122,7 +132,7 @@ void hg_equal_free(struct hg_equal *e)
     memset(e, 0, sizeof *e);
 }
 
-/* Returns what asked tells of the points that are equal to one. */
+/* Returns the place that tells which rows are equal to a point; equal points share that of their first. */
 static uint32_t *asked_of(const struct hg_equal *e, uint32_t point)
 {
     return &e->asked[e->first != NULL ? e->first[point] : point];
@@ -143,6 +153,7 @@ void hg_equal_forget(struct hg_equal *e, const uint32_t *rows, size_t count)
         *asked_of(e, rows[r]) = 0;
 }
 
+/* Writes each column, and counts it where it is a match: no branch for what is rare. */
 size_t hg_equal_match(const struct hg_equal *e, const uint32_t *cols, size_t n, struct hg_match *match)
 {
     size_t count = 0;
@@ -153,6 +164,7 @@ size_t hg_equal_match(const struct hg_equal *e, const uint32_t *cols, size_t n, 
     return count;
 }
 
+/* Walks each match's chain of rows as far as `end`, and leaves it there for the rows that come next. */
 void hg_equal_set(const struct hg_equal *e, struct hg_match *match, size_t n_match, size_t first, size_t end,
                   hinge_dtype type, void *const *row)
 {

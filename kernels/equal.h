@@ -4,7 +4,7 @@
  * after the map.
  *
  * Buys no time, but exact values where rounding would show most: of points far from the origin, and at a large gamma
- * (test/test_equal.c).
+ * (test/test_equal.c). A source whose `equal` is empty (hg_gram.equal.asked NULL) has values as they are rounded.
  */
 #ifndef HG_EQUAL_H
 #define HG_EQUAL_H
@@ -24,13 +24,13 @@ struct hg_equal_table {
 hinge_status hg_equal_table_init(struct hg_equal_table *table, const struct hg_points *points, int threads,
                                  hinge_error *err);
 void hg_equal_table_free(struct hg_equal_table *table);
-/* 1 + the first of the table's points that are equal to point i of others; 0: there is none. */
+/* Returns 1 + the first of the table's points that are equal to point i of others; 0: there is none. */
 uint32_t hg_equal_table_find(const struct hg_equal_table *table, const struct hg_points *points,
                              const struct hg_points *others, size_t i);
 /* Makes first [n] the first point equal to each. */
 void hg_equal_table_first(const struct hg_equal_table *table, uint32_t *first);
 
-/* *first [points->n] the first point equal to each, to be freed; NULL: no two are equal. */
+/* Makes *first [points->n], the first point equal to each, to be freed; NULL: no two are equal. */
 hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t **first, hinge_error *err);
 
 /* Knows which columns of a tile are equal to which of the rows asked for. */

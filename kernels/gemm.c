@@ -1,6 +1,8 @@
 /*
  * Tiles by GEMM (maker.h): dot products of vectors as they are, and a map. In f64 an RBF kernel's small distances are
- * taken from the vectors' differences, as norms and dot products do not tell them.
+ * taken from the vectors' differences, as norms and dot products do not tell them. GEMM is the maker for all points
+ * that no other is faster for (hg_maker_for, at the end of this file): dense vectors of many features, above all. Its
+ * sides are those of the user's kernel too.
  */
 #include "kernels/maker.h"
 
@@ -10,6 +12,7 @@
 
 /* ---- sides ------------------------------------------------------------------------------------------------------- */
 
+/* Lays out vectors as GEMM reads them, a whole number of cache lines apart. */
 size_t hg_plain_left(const struct hg_tiler *t, const struct hg_points *points, size_t count, char *base,
                      struct hg_left *left)
 {
@@ -34,6 +37,7 @@ void hg_plain_set_left(const struct hg_tiler *t, const struct hg_left *left, siz
                    left->ld);
 }
 
+/* Takes vectors where they lie side by side in the caller's memory, and copies them otherwise. */
 void hg_plain_set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room)
 {
     const struct hg_origin *o = &right->origin;
@@ -50,12 +54,16 @@ void hg_plain_set_right(const struct hg_tiler *t, struct hg_right *right, void *
 
 enum { AT_ONCE = 256 }; /* features */
 
-/* The share of the two squared norms in what rounding takes from a squared distance in f64. */
+/* Returns what rounding takes from a squared distance in f64, as a share of ||x||^2 + ||z||^2: twice the dot product's
+ * error is at most hg_dot_error of that, as 2 ||x|| ||z|| <= ||x||^2 + ||z||^2, and norms and sums round thrice. */
 static double distance_error(size_t d)
 {
     return hg_dot_error(HINGE_F64, d) + 3 * 0x1p-53;
 }
 
+/* Finds the squared distance D from which on norms and dot products will do: an error of D changes K by gamma times it
+ * times K = exp(-gamma D), which is at most `lost` exp(-gamma D), and that is `wanted` at D = log(lost / wanted) /
+ * gamma. It is no less than 1 / gamma. Where the bound is met for all pairs, no distance is taken anew. */
 double hg_tiler_close(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
 {
     static const double wanted = 1e-11;
@@ -81,8 +89,9 @@ static double squared_difference(const struct hg_origin *a, size_t i, const stru
     return sum;
 }
 
-/* The dot products of row i to -1/2 squared distances: by differences where those are small, or not to be told (NaN
- * where features are so large that norms are infinite). */
+/* Turns the dot products of row i into -1/2 squared distances, which the map takes with norms of 0: by differences
+ * where those are small, or not to be told (NaN where features are so large that norms are infinite). One vectorised
+ * pass counts the distances that are told, and most rows need no second one. */
 static void take_distances(const struct hg_tiler *t, const struct hg_left *left, size_t i, const struct hg_right *right,
                            double *dot)
 {
@@ -103,6 +112,7 @@ static void take_distances(const struct hg_tiler *t, const struct hg_left *left,
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
+/* Maps a part's dot products row by row, to where the row goes; prediction's rows are then summed (hg_sums). */
 void hg_map_dots(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     static const double zero[HG_TILE_COLS];
@@ -128,6 +138,7 @@ void hg_map_dots(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     }
 }
 
+/* Makes dots = X_I X_J' for the part's rows I and the tile's columns J. */
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     const void *a = (const char *)p->left->x + p->row0 * p->left->ld * hg_size_of(t->type), *b = p->right->x;
@@ -151,6 +162,8 @@ const struct hg_maker hg_gemm = { .name = "gemm",
                                   .products = products,
                                   .map = hg_map_dots };
 
+/* Holds the table of makers, in the order in which they are asked: GEMM, the last of those for dot products, fits all
+ * points. */
 const struct hg_maker *hg_maker_for(const struct hg_tiler *tiler, const struct hg_points *points)
 {
     static const struct hg_maker *const maker[] = { &hg_lookup, &hg_user, &hg_by_counts, &hg_by_lists, &hg_gemm };

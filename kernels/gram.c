@@ -2,6 +2,11 @@
  * Kernel rows. fetch(I, J): the vectors of I become a left side once; then, tile by tile of columns (in parallel),
  * those of J a right side, and a maker (maker.h) makes values of the two, straight into the rows asked for where there
  * are any. The arithmetic of a tile does not depend on the number of threads.
+ *
+ * Read gram.h before, and this file from its end: fetch() cuts I into batches, fetch_some() gives a batch to a team of
+ * threads, work_on() is one of them, make_tile() and make_rows() one tile. Three filters stand around the maker, each
+ * absent where it has nothing to do: right sides that are kept from fetch to fetch (keep_columns), rows whose cells are
+ * far (cells.h), and values of equal points (equal.h).
  */
 #include "kernels/gram.h"
 
@@ -12,10 +17,10 @@
 /* ---- work space: X_I and its norms once, the rest a thread ------------------------------------------------------- */
 
 struct work { /* of one thread */
-    void *dots, *b, *norm_b;
+    void *dots, *b, *norm_b; /* [most_rows * tile_cols] products; the right side and its norms */
     void *room; /* the maker's */
-    uint32_t *ids;
-    void **row;
+    uint32_t *ids; /* [tile_cols] points of the tile */
+    void **row;    /* [most_rows] where each row of a part goes */
     uint8_t *near; /* [cells] those that some column of the tile is near to; where there are cells */
     struct hg_match *match; /* [cols] columns of the tile that are equal to rows asked for */
     size_t n_match;
@@ -33,12 +38,13 @@ struct batch { /* rows that are made together, for all threads */
     struct hg_left left;
     bool is_set;        /* the left side, by whoever began; otherwise its vectors are still to be set */
     int failed;         /* status */
-    void *norm;
-    uint32_t *ids;
+    void *norm;    /* [max_rows] of its points, */
+    uint32_t *ids; /* [max_rows] which are these */
     struct hg_stretches stretches; /* where there are cells */
 };
 
-/* Lays out the work space at base (NULL: only measures); returns its size. */
+/* Lays out the work space at base (NULL: only measures); returns its size. First comes what all threads share, the
+ * batch's, then each thread's in turn: w is what the thread asked for has. */
 static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct batch *b, struct work *w)
 {
     const struct hg_tiler *t = &g->tiler;
@@ -79,18 +85,20 @@ static void lap(struct work *w, enum stage stage)
     w->last = now;
 }
 
+/* Returns the number among the points of the source's point i. */
 static size_t point_of(const struct hg_gram *g, size_t i)
 {
     return g->subset != NULL ? g->subset[i] : i;
 }
 
+/* Gathers norms of points; of a source without norms nothing is read. */
 static void gather_norms(const struct hg_gram *g, const uint32_t *ids, size_t count, void *out)
 {
     if (g->norms != NULL)
         hg_gather(g->norms, hg_size_of(g->tiler.type), ids, count, out);
 }
 
-struct kept { /* a right side that is kept */
+struct kept { /* a right side that is kept: g->kept_bytes of g->kept, tile by tile */
     uint64_t *list;   /* hg_fetch's, of the last fetch that saw these columns */
     uint32_t *ids;    /* [tile_cols] */
     void *norms;      /* [tile_cols] */
@@ -98,6 +106,7 @@ struct kept { /* a right side that is kept */
     void *x;
 };
 
+/* Lays out a kept right side at base (NULL: only measures); returns its size. */
 static size_t kept_tile(const struct hg_gram *g, char *base, struct kept *k)
 {
     size_t size = hg_size_of(g->tiler.type), at = 0;
@@ -109,7 +118,8 @@ static size_t kept_tile(const struct hg_gram *g, char *base, struct kept *k)
     return at;
 }
 
-/* Makes room for right sides that are kept; without memory for it, nothing is kept. */
+/* Makes room for right sides that are kept; without memory for it, nothing is kept. Of a lent arena as much is reserved
+ * as the caller's largest problem needs, so that no later one moves it. */
 static void keep_columns(struct hg_gram *g)
 {
     struct kept k;
@@ -132,7 +142,10 @@ static void keep_columns(struct hg_gram *g)
     }
 }
 
-/* The columns of a tile as its maker reads them; *near: the cells of rows that matter to them, NULL: all do. */
+/* Returns the columns of a tile as its maker reads them; *near: the cells of rows that matter to them, NULL: all do. A
+ * side that is kept is taken as it is under the list that it was made for; under another it is compared, point by
+ * point, and made again where it differs. A list of fewer columns leaves no number of a point behind them, so that a
+ * longer one never takes them for its own. */
 static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, size_t col0, size_t cols,
                                   const struct work *w, const uint8_t **near)
 {
@@ -174,7 +187,9 @@ static void add_unmade(const struct hg_tile *tile, const double *coef, bool narr
     u->tiler->maker->add(u->tiler, u->part, coef, narrow, g);
 }
 
-/* Rows [first, end) of the batch, at the columns of a tile. */
+/* Makes rows [first, end) of the batch at the columns of a tile, most_rows at a time: products, map, values of equal
+ * points, and the tile's consumer while all of that is in the cache. Rows that are wanted go straight to their place,
+ * others to the thread's dots. */
 static hinge_status make_rows(struct hg_gram *g, const struct batch *b, const struct hg_right *right, size_t first,
                               size_t end, size_t col0, struct work *w)
 {
@@ -209,6 +224,7 @@ static hinge_status make_rows(struct hg_gram *g, const struct batch *b, const st
     return HINGE_OK;
 }
 
+/* Writes 0 for the values that are left out as negligible, of rows [first, end) where they are kept. */
 static void clear_rows(const struct hg_gram *g, const struct batch *b, size_t first, size_t end, size_t col0,
                        size_t cols, struct work *w)
 {
@@ -220,7 +236,7 @@ static void clear_rows(const struct hg_gram *g, const struct batch *b, size_t fi
     lap(w, MAP);
 }
 
-/* The batch's rows at a tile of columns, without those whose cells are far from all of these. */
+/* Makes the batch's rows at a tile of columns, without those whose cells are far from all of these. */
 static hinge_status make_tile(struct hg_gram *g, const struct batch *b, size_t col0, size_t width, struct work *w)
 {
     const struct hg_fetch *f = b->f;
@@ -244,13 +260,14 @@ static hinge_status make_tile(struct hg_gram *g, const struct batch *b, size_t c
     return HINGE_OK;
 }
 
+/* Says whether the caller has asked the fetch to end. */
 static bool stopped(const struct hg_fetch *f)
 {
     return f->stop != NULL && __atomic_load_n(f->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Columns of a tile: fewer where there are few in all, so that each thread has some; by what is fetched alone, so that
- * values do not depend on the threads. What is kept, or made whole, has its tiles as they are. */
+/* Returns the columns of a tile: fewer where there are few in all, so that each thread has some; by what is fetched
+ * alone, so that values do not depend on the threads. What is kept, or made whole, has its tiles as they are. */
 static size_t tile_width(const struct hg_gram *g, const struct hg_fetch *f)
 {
     if (f->list != 0 || g->tiler.maker->whole_cols != 0)
@@ -258,7 +275,8 @@ static size_t tile_width(const struct hg_gram *g, const struct hg_fetch *f)
     return HG_MIN(g->tile_cols, HG_MAX(f->n_cols / 4 / 64, (size_t)1) * 64);
 }
 
-/* The ids and norms of the batch's rows, and their vectors where they are taken as they lie. */
+/* Prepares the batch's rows before the team begins: ids, norms, cells, equal ones, and their vectors where they are
+ * taken as they lie. */
 static void ask_rows(struct hg_gram *g, struct batch *b)
 {
     const struct hg_maker *maker = g->tiler.maker;
@@ -279,7 +297,9 @@ static void ask_rows(struct hg_gram *g, struct batch *b)
     b->is_set = direct != NULL || maker->set_left == NULL;
 }
 
-/* Makes the left side and the tiles of the batch, as one thread of a team. */
+/* Makes the left side and the tiles of the batch, as one thread of a team. Tiles are dealt one by one, since those with
+ * far cells or kept sides are done sooner; the barrier between the two stands apart, so that waiting there is not
+ * counted as work. The first failure ends the others at their next tile. */
 static void work_on(struct hg_gram *g, struct batch *b, struct work *w)
 {
     size_t width = tile_width(g, b->f), tiles = (b->f->n_cols + width - 1) / width;
@@ -406,6 +426,10 @@ static double close_for(const struct hg_gram *g, const uint32_t *subset, size_t 
 
 static const struct hg_rows_ops ops = { diagonal, fetch };
 
+/* Sets how the source works: the maker; a right side of at most 8 MB, in whole panels, of at most 512 columns; a left
+ * side of at most 32 MB; and work space for all threads. No width depends on the number of threads. Rows add themselves
+ * (super.adds) where the maker can add without writing values and making them again is cheaper than reading them: then
+ * nobody keeps them. */
 hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const struct hg_points *points,
                           const uint32_t *subset, size_t n, const uint32_t *column, const void *norms,
                           int threads, hinge_error *err)
@@ -454,6 +478,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     return HINGE_OK;
 }
 
+/* Leaves the kept sides of a lent arena to the caller. */
 void hg_gram_free(struct hg_gram *g)
 {
     hg_free(g->work);

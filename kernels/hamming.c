@@ -1,4 +1,9 @@
-/* Counts (hamming.h): whether features have two values each, panels of bytes, and the tile maker hg_by_counts. */
+/*
+ * Counts (hamming.h): whether features have two values each, panels of bytes, and the tile maker hg_by_counts. One pass
+ * over the points finds the values; where a feature has a third one, mostly among the first points, no more are read. A
+ * second pass measures the lists, a third makes them. The loops on bytes are in counts.c. With A and B the sets of
+ * features in which two points have the rarer value, the points differ in |A| + |B| - 2 |A and B| features.
+ */
 #include "kernels/hamming.h"
 #include "kernels/maker.h"
 
@@ -7,7 +12,7 @@
 #include <omp.h>
 #include <string.h>
 
-/* The values of point i; x [d]: work space. */
+/* Returns the values of point i in f64, where they lie or in x [d]. */
 static const double *vector(const struct hg_points *points, size_t i, double *x)
 {
     size_t stride;
@@ -20,7 +25,8 @@ static const double *vector(const struct hg_points *points, size_t i, double *x)
 /* ---- the values of features -------------------------------------------------------------------------------------- */
 
 /* Adds a point's values to those seen: rare [d], NaN where there was but the common one, and rares [d], how many points
- * have it. false: some feature has a third one. */
+ * have it. false: some feature has a third one. The vectorised pass says whether some value is neither of the two that
+ * are known, which is also so when a feature's rare value comes first; the second pass tells these apart. */
 static bool learn(const double *common, double *rare, double *rares, size_t d, const double *x)
 {
     int strange = 0;
@@ -40,7 +46,8 @@ static bool learn(const double *common, double *rare, double *rares, size_t d, c
 }
 
 /* Finds each feature's two values and which is the rarer one; false: some feature has a third. Of each thread: rare and
- * rares [d], the first's being what comes out, and x [d]. */
+ * rares [d], the first's being what comes out, and x [d]. The common value is the first point's until the counts are
+ * known; those that most points do not have are then exchanged. */
 static bool find_values(struct hg_hamming_kind *kind, const struct hg_points *points, int threads, double *rares,
                         double *x)
 {
@@ -70,7 +77,7 @@ static bool find_values(struct hg_hamming_kind *kind, const struct hg_points *po
     return strange == 0;
 }
 
-/* Finds how long points' lists are. */
+/* Finds how long points' lists are: the longest, and the mean, which is what counting a value costs (cost.c). */
 static void measure_lists(struct hg_hamming_kind *kind, const struct hg_points *points, int threads, double *x)
 {
     size_t longest = 0, all = 0;
@@ -88,6 +95,8 @@ static void measure_lists(struct hg_hamming_kind *kind, const struct hg_points *
     kind->listed = (double)all / (double)points->n;
 }
 
+/* Checks that steps are equal but for rounding, and that counts fit a byte: two points differ in no more features than
+ * vary, and in no more than both their lists hold. */
 bool hg_hamming_kind_set(struct hg_hamming_kind *kind)
 {
     double step = 0;
@@ -110,11 +119,13 @@ bool hg_hamming_kind_set(struct hg_hamming_kind *kind)
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
+/* Returns a list's length as it is read, four entries at a time. */
 static size_t filled_up(size_t length)
 {
     return (length + HG_COUNTED - 1) / HG_COUNTED * HG_COUNTED;
 }
 
+/* Fills a list up with the line of zeros, which adds nothing to a count. */
 void hg_hamming_put(struct hg_hamming *h, const struct hg_hamming_kind *kind, const struct hg_points *points, size_t i,
                     double *x)
 {
@@ -177,6 +188,8 @@ void hg_hamming_free(struct hg_hamming *h)
 
 /* ---- the maker --------------------------------------------------------------------------------------------------- */
 
+/* Says whether a source is by counts: whoever made its points (lib/copy.c) has decided that, and by the processor's
+ * level. */
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 {
     return t->kernel.type == HINGE_RBF && points->hamming != NULL;
@@ -204,6 +217,7 @@ static size_t own_room(const struct hg_tiler *t)
     return HG_COUNT_ROWS * HG_COUNT_COLS; /* counts */
 }
 
+/* Lays out lists and their lengths. */
 static size_t lay_left(const struct hg_tiler *t, const struct hg_points *points, size_t count, char *base,
                        struct hg_left *left)
 {
@@ -223,6 +237,7 @@ static size_t right_bytes(const struct hg_tiler *t, const struct hg_points *poin
     return (points->hamming->features + 2) * HG_COUNT_COLS;
 }
 
+/* Copies a point's list to the place in which the row is read. */
 static void set_left(const struct hg_tiler *t, const struct hg_left *left, size_t r, void *room)
 {
     const struct hg_hamming *h = left->origin.points->hamming;
@@ -250,13 +265,14 @@ static void set_right(const struct hg_tiler *t, struct hg_right *right, void *x,
     }
 }
 
+/* Makes a part's counts, in the thread's room. */
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     t->maps->counts(&p->left->gathered, p->row0, p->m, p->right->x, p->room);
     return HINGE_OK;
 }
 
-/* Counts as values. */
+/* Turns counts into values: in f32 by the codes, as sums have them, in f64 by the table. */
 static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     const double *value = t->table->value;
@@ -271,6 +287,7 @@ static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     }
 }
 
+/* Adds a part's rows to g by their counts, without writing a value. */
 static void add(const struct hg_tiler *t, const struct hg_part_of_tile *p, const double *coef, bool narrow, double *g)
 {
     t->maps->add_codes(p->m, coef, narrow, &t->table->codes, p->room, p->right->count, g);

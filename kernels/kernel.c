@@ -1,4 +1,10 @@
-/* The kernel table (kernel.h), and how large and how wrong a kernel's values may be. */
+/*
+ * The kernel table (kernel.h), and how large and how wrong a kernel's values may be. Its parts in order: the table, the
+ * public constructors, the check of what a caller gave, and bounds. The bounds follow the rounding of one value step by
+ * step: of the vectors to the type, of the dot product, of its argument u = gamma <x, z> + coef0 or of the squared
+ * distance, and of the map. They decide what is computed in f32, in training (hg_kernel_beyond_f32) and in prediction
+ * (hg_kernel_error).
+ */
 #include "kernels/kernel.h"
 
 #include <float.h>
@@ -26,6 +32,8 @@ const hinge_kernel_row *hinge_kernel_info(hinge_kernel_type type)
     return row != NULL ? &row->told : NULL;
 }
 
+/* Makes a kernel of the parameters given. Constructors whose kernel has no use for some of them give LIBSVM's defaults:
+ * degree 3, gamma 1 / features, coef0 0. */
 static hinge_kernel make(hinge_kernel_type type, int degree, double gamma, double coef0)
 {
     hinge_kernel kernel;
@@ -72,6 +80,7 @@ hinge_kernel hinge_kernel_user(const char *name, hinge_user_kernel function, voi
     return kernel;
 }
 
+/* Checks a user's kernel: its function is there, and its name is one word, as model files keep it. */
 static hinge_status check_user(const hinge_kernel *kernel, hinge_error *err)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
@@ -111,11 +120,15 @@ static bool gamma_is_beyond_f32(const hinge_kernel *kernel)
     return counts && kernel->gamma != 0 && (kernel->gamma < 0x1p-100 || kernel->gamma > 0x1p100);
 }
 
+/* Says whether a size is too large or, unless it is 0, too small: f32 holds 2^-126 to 2^127, and a solver makes
+ * products and sums of values. */
 static bool is_beyond(double value, double most)
 {
     return value > most || (value < 1 / most && value > 0);
 }
 
+/* Looks at RBF first: norms are rounded to 2^-24 of themselves, which changes the exponent gamma |x - z|^2 by some
+ * gamma norm 2^-23, and the value by as large a share. */
 bool hg_kernel_beyond_f32(const hinge_kernel *kernel, double norm)
 {
     bool dots = hg_kernel_row(kernel->type)->source == HG_FROM_DOTS;
@@ -130,6 +143,7 @@ double hg_dot_error(hinge_dtype type, size_t d)
     return (type == HINGE_F32 ? 0x1p-24 : 0x1p-53) * (2 + (double)HG_MIN(d, (size_t)512) / 4);
 }
 
+/* Uses |<x, z>| <= ||x|| ||z||; the product is that of the norms. */
 double hg_kernel_most(const hinge_kernel *kernel, double product)
 {
     switch (kernel->type) {
@@ -145,6 +159,11 @@ double hg_kernel_most(const hinge_kernel *kernel, double product)
     }
 }
 
+/* Bounds the error by what each step adds, where `dot` is that of the dot product, once vectors and products are
+ * rounded, and `lost` is that of u = gamma <x, z> + coef0, |u| <= most. A polynomial's is the largest slope times lost
+ * (mean value theorem). RBF's exponent is wrong by gamma times twice what a dot product loses, and what norms and their
+ * sum lose; rounding moves each vector by ulp ||x||, and the slope of exp(-gamma r^2) along r is at most 0.86
+ * sqrt(gamma). The slope of tanh is at most 1. */
 double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
 {
     double ulp = type == HINGE_F32 ? 0x1p-24 : 0x1p-53, dot = (hg_dot_error(type, d) + 2 * ulp) * norm;
@@ -170,6 +189,7 @@ double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, d
     return isnan(error) ? INFINITY : error + (error > 0 ? tiny : 0); /* NaN: infinite values */
 }
 
+/* Goes by the plain map whatever the processor, so that diagonals are the same at all levels. */
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z)
 {
     double value;

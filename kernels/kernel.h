@@ -8,15 +8,18 @@
 #include "kernels/map.h"
 #include "lib/base/base.h"
 
+/* Tells what values are made of: dot products by a map, the caller's matrix, or the caller's function. */
 enum hg_kernel_source { HG_FROM_DOTS, HG_FROM_MATRIX, HG_FROM_USER };
 
 struct hg_kernel_row {
-    hinge_kernel_row told;
+    hinge_kernel_row told; /* keyword, type, and which parameters it uses */
     enum hg_kernel_source source;
+    /* Its map takes squared norms beside the dot product; moving all points changes no value, so that they may be
+     * centred (hg_points_centre). */
     bool needs_norms, translation_invariant;
 };
 
-/* NULL if type is none of hinge_kernel_type. */
+/* Returns the row of a kernel; NULL: the type is none of hinge_kernel_type. */
 const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type);
 
 /* Resolves HINGE_GAMMA_AUTO by d, and checks every field the kernel uses. */

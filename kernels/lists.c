@@ -1,6 +1,8 @@
 /*
  * Tiles by lists and panels (panel.h): how lists and panels are laid out and filled, and how values are made of them,
- * with the map in the same step.
+ * with the map in the same step. Panels come first, since prediction makes them too; then the maker's functions in the
+ * order of its row. The loops over values are in panel_rows.h. What this buys, and how a test does without, is in
+ * panel.h.
  */
 #include "kernels/maker.h"
 
@@ -49,6 +51,8 @@ static void set_panel(void *panel, const void *vectors, size_t ld, size_t count,
     }
 }
 
+/* Makes each panel by way of `rows`, its vectors in the type asked for: they come from anywhere, and are read column by
+ * column. */
 void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                       hinge_dtype type, void *panels, void *rows, size_t ld)
 {
@@ -63,7 +67,7 @@ void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_
 /* ---- the maker --------------------------------------------------------------------------------------------------- */
 
 /* Says whether lists are faster than GEMM for these points (cost.c), and whether panels of dense rows would not be too
- * large a copy. */
+ * large a copy. Small RBF distances that need to be taken anew (close > 0) are GEMM's. */
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 {
     static const double most = 0x1p32; /* bytes of panels that are kept, another copy of the data */
@@ -72,11 +76,14 @@ static bool fits(const struct hg_tiler *t, const struct hg_points *points)
            !(t->dense && t->d > HG_STRETCH && bytes > most);
 }
 
+/* Returns the bytes of one panel's vectors, of which hg_points_panels makes it; set_left uses the first. */
 static size_t own_room(const struct hg_tiler *t)
 {
     return hg_panel_cols(t->type) * hg_stride(t) * hg_size_of(t->type);
 }
 
+/* Lays out lists as if no value were 0: a vector's begin at its number times d, so that threads fill them side by side.
+ */
 static size_t lay_left(const struct hg_tiler *t, const struct hg_points *points, size_t count, char *base,
                        struct hg_left *left)
 {
@@ -99,7 +106,8 @@ static size_t right_bytes(const struct hg_tiler *t, const struct hg_points *poin
 }
 
 /* Makes a vector's lists, one a stretch of features, without a branch on its values: each position is written, and the
- * next overwrites it where the value was 0. */
+ * next overwrites it where the value was 0. A position is where the feature begins in a panel, so that the loops over
+ * entries multiply nothing to find it. */
 static void set_left(const struct hg_tiler *t, const struct hg_left *left, size_t r, void *room)
 {
     const struct hg_lists *lists = &left->lists;
@@ -125,6 +133,7 @@ static void set_left(const struct hg_tiler *t, const struct hg_left *left, size_
     }
 }
 
+/* Makes the panels of a tile's columns, one after the other. */
 static void set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room)
 {
     const struct hg_origin *o = &right->origin;
@@ -134,7 +143,8 @@ static void set_right(const struct hg_tiler *t, struct hg_right *right, void *x,
 
 enum { ROWS_AT_ONCE = 64 }; /* of a panel job: its sums stay in L1 with a stretch of the panel */
 
-/* Panel after panel, and a panel's rows while it is in L1. */
+/* Makes values panel after panel, and of a panel 64 rows while a stretch of it is in L1; of one stretch, all rows. The
+ * map is done where a row's sums end. */
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     size_t size = hg_size_of(t->type), width = hg_panel_cols(t->type), m = p->m, count = p->right->count;

@@ -1,4 +1,8 @@
-/* Tiles of a precomputed kernel (maker.h): values are looked up in the caller's matrix. */
+/*
+ * Tiles of a precomputed kernel (maker.h): values are looked up in the caller's matrix. A point's row of it is the
+ * caller's row (hg_points.order), and its column is what params.precomputed_index names (hg_tiler.column). There are no
+ * sides to be set, and no map.
+ */
 #include "kernels/maker.h"
 
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)

@@ -2,7 +2,8 @@
  * Tile makers: the ways in which a tile of kernel values is made, one const row and one file each. A maker brings the
  * vectors of the tile's rows (its left side) and of its columns (its right side) into the form that it works on, and
  * makes values of the two. The loop over tiles (gram.c) and prediction ask the row alone, never which maker it is. Read
- * points.h and map.h before.
+ * points.h and map.h before. doc/add-a-kernel.md is about kernels, which are rows of another table (kernel.h): most are
+ * made of dot products, and any maker of these will do for them.
  */
 #ifndef HG_MAKER_H
 #define HG_MAKER_H
@@ -45,6 +46,7 @@ struct hg_origin {
     size_t first;
 };
 
+/* Returns the point that vector i of a side is. */
 static inline uint32_t hg_origin_point(const struct hg_origin *o, size_t i)
 {
     return o->ids != NULL ? o->ids[i] : (uint32_t)(o->first + i);
@@ -67,7 +69,7 @@ struct hg_right {
     struct hg_origin origin;
 };
 
-/* Rows [row0, row0 + m) of a left side, and all columns of a right one. */
+/* Tells what values are to be made: of rows [row0, row0 + m) of a left side, and all columns of a right one. */
 struct hg_part_of_tile {
     const struct hg_left *left;
     const struct hg_right *right;
@@ -78,13 +80,14 @@ struct hg_part_of_tile {
     const struct hg_sums *sums; /* RBF: values are not kept, but summed; or NULL */
 };
 
+/* Tells what a maker's value costs (cost.c). */
 struct hg_cost {
     double reads;    /* of a value, in reads of one from memory */
     double products; /* multiply-adds of a value that count as work done */
 };
 
-/* A maker as the loop over tiles knows it. Of sides and values it is asked inside a parallel region whose tasks have
- * set one BLAS thread (hg_blas_alone). */
+/* Describes a maker as the loop over tiles knows it. Of sides and values it is asked inside a parallel region whose
+ * tasks have set one BLAS thread (hg_blas_alone). */
 struct hg_maker {
     const char *name;  /* in reports */
     enum hg_kernel_source source; /* of the kernels that it is for; dot products where a row does not say */

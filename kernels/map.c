@@ -76,6 +76,7 @@ struct scale64 {
     double hi, lo, floor, limit;
 };
 
+/* Rounds a parameter to f32, one that f32 does not hold to its largest number. */
 static float real32(double x)
 {
     return x > FLT_MAX ? FLT_MAX : x < -FLT_MAX ? -FLT_MAX : (float)x;
@@ -86,6 +87,8 @@ static double real64(double x)
     return x;
 }
 
+/* Prepares exp(c d): b = c log2(e) in f64 gives both parts of the f32 product. The limits are where 2^(b d) leaves what
+ * the exponent field holds, and the floor where it rounds to 1; sizes are clamped so that no limit is infinite. */
 static struct scale32 exp_scale32(double c)
 {
     double b = c * LOG2E;
@@ -119,6 +122,7 @@ static inline float exp32(struct scale32 c, float d)
     return p * power;
 }
 
+/* Does the same in f64; lo is the product's own rounding and what LOG2E lacks. */
 static struct scale64 exp_scale64(double c)
 {
     double hi = c * LOG2E;
@@ -170,7 +174,7 @@ typedef double vector64 __attribute__((vector_size(VECTOR), aligned(VECTOR), may
 typedef float loose32 __attribute__((vector_size(VECTOR), aligned(4), may_alias));
 typedef double loose64 __attribute__((vector_size(VECTOR), aligned(8), may_alias));
 
-/* Adds sum [8] += part [16], in f32 after halves of it are added up. */
+/* Adds sum [8] += part [16], in f32 after halves of it are added up: one rounding more, and half of the conversions. */
 static inline void add_lanes32(double *sum, const float *part)
 {
 #ifdef __AVX512F__
@@ -292,7 +296,7 @@ const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
 #endif
 };
 
-/* The plain compilation holds the choice as well. */
+/* Picks a table; the plain compilation holds the choice as well. */
 #if GLUE(NUMBER_, HG_LEVEL) == 1
 
 extern const struct hg_maps hg_maps_v2, hg_maps_v3, hg_maps_v4;

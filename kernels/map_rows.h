@@ -1,17 +1,20 @@
 /*
  * Rows of kernel values in one type: for map.c, which includes it once for each. REAL: float or double; BITS: 32 or 64,
- * what names end in; FABS, COPYSIGN: of that type.
+ * what names end in; FABS, COPYSIGN: of that type. OF(rbf) is rbf32 or rbf64. A kernel has one function here, which
+ * maps whole blocks of BLOCK entries in loops that compilers vectorise; map.c has the formulas and the exponential. Add
+ * a kernel as doc/add-a-kernel.md says.
  */
 #define OF(name) GLUE(name, BITS)
 
-/* What of a row's maps depends on the kernel alone, and the row's norm. */
+/* Holds what of a row's maps depends on the kernel alone, and the row's norm. exp: of -gamma (RBF) or of -2 (sigmoid).
+ */
 struct OF(row) {
     struct OF(scale) exp;
     REAL gamma, coef0, norm;
     int degree;
 };
 
-/* Maps blocks, `count` of them; norms [count * BLOCK], RBF only. */
+/* Maps blocks, `count` of them: dot and out [count * BLOCK], which may be the same; norms [count * BLOCK], RBF only. */
 typedef void OF(blocks_fn)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms);
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -23,6 +26,8 @@ static void OF(linear)(const struct OF(row) *row, size_t count, const REAL *dot,
         memcpy(out, dot, count * BLOCK * sizeof *out);
 }
 
+/* Raises u = gamma s + coef0 to the degree by repeated squaring, from the highest bit of the degree down. The loop over
+ * bits is outside, so that those over entries vectorise. Degree 0 gives 1, but NaN stays NaN. */
 static void OF(polynomial)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     (void)norms;
@@ -69,6 +74,7 @@ OF(exp_block)(struct OF(scale) c, REAL norm, const REAL *dot, REAL *out, const R
 #endif
 }
 
+/* Maps by exp(-gamma d), whose constants are the row's. */
 static void OF(rbf)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     struct OF(scale) c = row->exp;
@@ -77,6 +83,8 @@ static void OF(rbf)(const struct OF(row) *row, size_t count, const REAL *dot, RE
         OF(exp_block)(c, norm, dot, out, norms);
 }
 
+/* Makes tanh u of |u|, with the sign of u put back in the end: both formulas are computed, and the one for the size of
+ * u is taken. */
 static void OF(sigmoid)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     (void)norms;
@@ -96,6 +104,7 @@ static void OF(sigmoid)(const struct OF(row) *row, size_t count, const REAL *dot
 
 /* ---- whole rows -------------------------------------------------------------------------------------------------- */
 
+/* Computes once a row what its kernel needs, in the type of the row. */
 static struct OF(row) OF(prepare)(const hinge_kernel *kernel)
 {
     if (kernel->type == HINGE_RBF)
@@ -106,9 +115,12 @@ static struct OF(row) OF(prepare)(const hinge_kernel *kernel)
                                 .degree = kernel->degree };
 }
 
-/* The user's function makes values, which only go where they are wanted. */
+/* Holds the map of each kernel. The user's function makes values, which only go where they are wanted; precomputed ones
+ * meet no map. */
 static OF(blocks_fn) *const OF(blocks)[] = { HG_MAPS(BLOCKS_OF)[HINGE_USER] = OF(linear) };
 
+/* Maps n entries (hg_maps.map32, map64): whole blocks in place, and the rest in a block filled up with 0, so that each
+ * entry goes through the same arithmetic wherever it stands. */
 static void OF(map)(const hinge_kernel *kernel, size_t n, const REAL *dot, REAL *out, REAL norm, const REAL *norms)
 {
     OF(blocks_fn) *const blocks = OF(blocks)[kernel->type];

@@ -5,9 +5,10 @@
  * of its time where rows are few. Sums run over ascending features, stretch by stretch, so that an entry's bits
  * depend on nothing but its two vectors (and the level).
  *
- * Buys: mnist 1.6 times the speed of GEMM by lists, and rows by kept panels 1.5 to 1.8 times that by new ones; dense
- * vectors 1.4 to 1.8 times GEMM's with AVX-512 (doc/tried.md). Points whose non-zeros nobody counted
- * (hg_points.nonzeros 0) go by GEMM.
+ * Buys: by GEMM instead, susy30k takes 3.75 times the processor time, covtype 2.0, cod-rna 1.56, ijcnn1 1.43, letter
+ * 1.15; with lists, but no dense rows by panels, susy30k takes 1.38 and cadata 1.14 (doc/tried.md, one thread of a
+ * Zen 4). A test has GEMM where it sets hg_points.nonzeros to 0, as nobody counted them; of wide dense data it has GEMM
+ * below AVX-512 (params.cpu_level 3). cost.c decides where nobody asks.
  */
 #ifndef HG_PANEL_H
 #define HG_PANEL_H
@@ -26,13 +27,13 @@ static inline size_t hg_panel_cols(hinge_dtype type)
 }
 
 /* The non-zeros of some vectors of d features. Vector r has its own from r * capacity on; those of stretch s of its
- * features end at end[r * stretches + s]. */
+ * features end at end[r * stretches + s]. A left side owns them (maker.h). */
 struct hg_lists {
     size_t stretches, capacity; /* capacity: d */
     bool dense;                 /* value has all features, zeros too; no end, no at */
-    uint32_t *end;
-    uint32_t *at;  /* feature * hg_panel_cols */
-    void *value;
+    uint32_t *end; /* [vectors * stretches] */
+    uint32_t *at;  /* [vectors * capacity] feature * hg_panel_cols */
+    void *value;   /* [vectors * capacity] in the tile's type */
 };
 
 /* Values that are not kept, but summed: sum[(r * m + k) * HG_SUM_LANES ..] += values of row r times coef[k * ld ..].

@@ -10,13 +10,14 @@ enum {
     OF(MOST) = VECTOR == 64 ? 6 : VECTOR == 32 ? 3 : 2 /* dense rows side by side */
 };
 
+/* Views the non-zeros of a row within a stretch: value[i] belongs to the panel's line at[i]. */
 struct OF(entries) {
     const uint32_t *at;
     const REAL *value;
     size_t count;
 };
 
-/* Stretch s of row r of the job; none where it has no such row. */
+/* Returns stretch s of row r of the job; no entries where it has no such row, the second of a pair. */
 static inline struct OF(entries) OF(entries_of)(const struct hg_panel_job *j, size_t r, size_t s)
 {
     const struct hg_lists *l = j->lists;
@@ -27,11 +28,12 @@ static inline struct OF(entries) OF(entries_of)(const struct hg_panel_job *j, si
     return (struct OF(entries)){ l->at + begin, (const REAL *)l->value + begin, *end - begin };
 }
 
+/* Holds sums, or values, of four registers' columns. */
 struct OF(four) {
     OF(vector) a, b, c, d;
 };
 
-/* No memcpy: compilers make it of 16 bytes at a time, and longer loads wait for such stores. */
+/* Loads without memcpy: compilers make that of 16 bytes at a time, and longer loads wait for such stores. */
 static inline struct OF(four) OF(load)(const REAL *from)
 {
     const OF(vector) *p = (const OF(vector) *)(const void *)from;
@@ -44,6 +46,7 @@ static inline void OF(store)(struct OF(four) sum, REAL *to)
     p[0] = sum.a, p[1] = sum.b, p[2] = sum.c, p[3] = sum.d;
 }
 
+/* Adds x times a line of the panel: four multiply-adds, each with a load. */
 static inline void OF(add)(struct OF(four) *sum, REAL x, const REAL *at)
 {
     const OF(vector) *p = (const OF(vector) *)(const void *)at;
@@ -65,7 +68,8 @@ static inline void OF(put)(struct OF(four) sum, const REAL *from, REAL *to)
     OF(store)(sum, to);
 }
 
-/* Makes to [2 * WIDTH] = from (NULL: 0) + sum over entries of value * the panel's row at `at`, for two rows */
+/* Makes to [2 * WIDTH] = from (NULL: 0) + sum over entries of value * the panel's row at `at`, for two rows. As long as
+ * both have entries they take turns, so that eight sums are under way at once. */
 static inline void OF(dots)(struct OF(entries) e, struct OF(entries) f, const REAL *panel, const REAL *from, REAL *to)
 {
     size_t both = HG_MIN(e.count, f.count);
@@ -101,13 +105,15 @@ OF(dense)(const REAL *x, size_t ld, size_t n, size_t count, const REAL *panel, c
     }
 }
 
-/* How many rows from r on go side by side. */
+/* Returns how many rows from r on go side by side. */
 static inline size_t OF(side_by_side)(const struct hg_panel_job *j, size_t r)
 {
     return HG_MIN(j->lists->dense ? (size_t)OF(MOST) : 2, j->rows - r);
 }
 
-/* Rows [r, r + n) of the job, over stretch s; by lists two at a time, the second of which may be one too many. */
+/* Makes dot products of rows [r, r + n) of the job over stretch s, added to `from` (NULL: 0); by lists two at a time,
+ * the second of which may be one too many: `to` has room for it. The three calls of dense() differ in a constant, which
+ * unrolls its loops. */
 static inline void OF(stretch)(const struct hg_panel_job *j, size_t r, size_t n, size_t s, const REAL *panel,
                                const REAL *from, REAL *to)
 {
@@ -134,7 +140,8 @@ static inline void OF(stretch)(const struct hg_panel_job *j, size_t r, size_t n,
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* A panel's values [WIDTH], times coef [WIDTH], to sum [HG_SUM_LANES]. In f32 only five roundings are before f64's. */
+/* Adds a panel's values [WIDTH], times coef [WIDTH], to sum [HG_SUM_LANES]. In f32 only five roundings are before
+ * f64's. The lanes are 64 bytes wide at every level, so that the order of sums is the same. */
 static inline __attribute__((always_inline)) void OF(sum_panel)(const REAL *value, const REAL *coef, double *sum)
 {
     enum { EACH = 64 / VECTOR };
@@ -147,7 +154,8 @@ static inline __attribute__((always_inline)) void OF(sum_panel)(const REAL *valu
     OF(add_lanes)(sum, (const REAL *)(const void *)part);
 }
 
-/* Makes the values [WIDTH] of row `row`; coef [WIDTH], and [WIDTH] from ld on. */
+/* Adds the values [WIDTH] of row `row` to its sums, one for each of the m rows of coefficients: coef [WIDTH], and
+ * [WIDTH] from ld on. */
 static inline __attribute__((always_inline)) void
 OF(sum_values)(const struct hg_sums *s, size_t row, const REAL *value, const REAL *coef, size_t ld)
 {
@@ -155,7 +163,7 @@ OF(sum_values)(const struct hg_sums *s, size_t row, const REAL *value, const REA
         OF(sum_panel)(value, coef + k * ld, s->sum + (row * s->m + k) * HG_SUM_LANES);
 }
 
-/* Do the same of values in a panel whose first column is `col`, once those that are to be 1 are. */
+/* Does the same with values of a panel whose first column is `col`, after setting those to 1 that are to be. */
 static inline void OF(sum_row)(const struct hg_sums *s, size_t row, size_t col, REAL *value, const REAL *coef,
                                size_t ld)
 {
@@ -188,6 +196,8 @@ static void OF(pad_coef)(const struct hg_sums *s, size_t col, size_t n, REAL *pa
         memcpy(padded + k * OF(WIDTH), (const REAL *)s->coef + k * s->ld + col, n * sizeof *padded);
 }
 
+/* Sums a row of n values that GEMM and the map have made (hg_maps.sum32, sum64), as panels do: in pieces of WIDTH
+ * columns, the last filled up with coefficients of 0. */
 static void OF(sum)(const struct hg_sums *s, size_t row, size_t n, REAL *value)
 {
     size_t done = n / OF(WIDTH) * OF(WIDTH), rest = n - done;
@@ -209,8 +219,9 @@ struct OF(panel_side) {
     size_t ld, col, n;
 };
 
-/* Does all rows. rbf: a constant, true where the kernel is RBF and the panel has all columns: its constants stay in
- * registers then, since nothing is called. */
+/* Ends all rows of a panel: their last stretch, the map, and where values go: to the row, or into its sums. rbf: a
+ * constant, true where the kernel is RBF and the panel has all columns: its constants stay in registers then, since
+ * nothing is called. */
 static inline __attribute__((always_inline)) void
 OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) *side, const REAL *panel, bool rbf)
 {
@@ -245,6 +256,8 @@ OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) *side, cons
     }
 }
 
+/* Makes a panel's n columns of all rows (hg_maps.panel32, panel64). All stretches but the last come first, and leave
+ * their sums in j->sums; norms and coefficients of a panel that is not full are filled up with 0. */
 static void OF(panel)(const struct hg_panel_job *j, const REAL *panel, const REAL *norms, size_t col, size_t n)
 {
     enum { WIDTH = OF(WIDTH) };

@@ -1,4 +1,9 @@
-/* Points: values, norms and means of vectors, and gathering them into the working type (points.h). */
+/*
+ * Points: values, norms and means of vectors, and gathering them into the working type (points.h). A value is made in
+ * f64, as x = (given - origin) factor + offset - shift, and is rounded once, to the type that tiles are made in. Norms
+ * are of vectors so rounded: then ||x||^2 + ||z||^2 - 2 <x, z> is 0 but for the rounding of sums where x = z. Sums that
+ * threads share are taken over parts of a fixed size, so that no bit depends on how many threads there are.
+ */
 #include "kernels/points.h"
 
 #include <string.h>
@@ -13,6 +18,7 @@ static const hinge_matrix *find(const struct hg_points *points, size_t i, size_t
     return points->more;
 }
 
+/* Makes a feature of a vector as the top of this file says; members that are NULL take no part. */
 static double value_of(const struct hg_points *points, const hinge_matrix *x, size_t row, size_t c)
 {
     double v = hg_matrix_value(x, row, c);
@@ -25,7 +31,7 @@ static double value_of(const struct hg_points *points, const hinge_matrix *x, si
     return points->shift != NULL ? v - points->shift[c] : v;
 }
 
-/* One vector in the type asked for; the common cases have loops of their own. */
+/* Copies one vector in the type asked for; the common cases have loops of their own. (No factor means no origin.) */
 static void copy_vector(const struct hg_points *points, size_t i, hinge_dtype type, void *out)
 {
     size_t row;
@@ -54,6 +60,8 @@ double hg_points_value(const struct hg_points *points, size_t i, size_t c)
     return value_of(points, x, row, c);
 }
 
+/* Passes over the shift for those who compare two vectors or take their difference: it is the same for both, and what
+ * it takes off would cost digits. */
 void hg_points_given(const struct hg_points *points, size_t i, size_t first, size_t count, double *out)
 {
     struct hg_points given = *points;
@@ -71,6 +79,7 @@ void hg_points_given(const struct hg_points *points, size_t i, size_t first, siz
             out[k] = ((const float *)x->data)[at + k];
 }
 
+/* Leaves what is between d and ld as it is: GEMM is told d, and lists read no more. */
 void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                     hinge_dtype type, void *out, size_t ld)
 {
@@ -78,6 +87,7 @@ void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t 
         copy_vector(points, ids != NULL ? ids[i] : first + i, type, (char *)out + i * ld * hg_size_of(type));
 }
 
+/* Looks whether ids are neighbours in one matrix; vectors that are can be read by GEMM where they lie. */
 const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                              hinge_dtype type, size_t *stride)
 {
@@ -97,7 +107,7 @@ const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids
 
 enum { AT_ONCE = 128, LANES = 8 }; /* features; sums that go side by side */
 
-/* Features [first, first + count) of vector i as rounded to type. */
+/* Takes features [first, first + count) of vector i as rounded to type, into x [count]. */
 static void take(const struct hg_points *points, size_t i, size_t first, size_t count, hinge_dtype type, double *x)
 {
     hg_points_given(points, i, first, count, x);
@@ -109,6 +119,8 @@ static void take(const struct hg_points *points, size_t i, size_t first, size_t 
             x[k] = (float)x[k];
 }
 
+/* Sums squares in eight lanes, which compilers put into a register without being allowed to reorder sums; the lanes are
+ * added up in their order. */
 static double sum_of_squares(const double *x, size_t count)
 {
     double part[LANES] = { 0 }, sum = 0;
@@ -123,6 +135,7 @@ static double sum_of_squares(const double *x, size_t count)
     return sum;
 }
 
+/* Walks over the vector in pieces that fit the stack. */
 double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type)
 {
     double sum = 0, x[AT_ONCE];
@@ -148,6 +161,7 @@ void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *nor
     }
 }
 
+/* Counts values that f32 makes 0 as zeros, since lists of the copy in f32 do not hold them. */
 double hg_points_nonzeros(const struct hg_points *points, int threads)
 {
     size_t all = 0;
@@ -168,6 +182,9 @@ double hg_points_nonzeros(const struct hg_points *points, int threads)
 
 enum { SUM_ROWS = 512 }; /* summed together: the sums do not depend on the threads */
 
+/* Sums parts of 512 points side by side, and then the parts in their order. A part is [d] sums, the sum of squared
+ * norms, and [d] of a row at work. With m the mean, mean ||x - m||^2 = mean ||x||^2 - ||m||^2, so one pass tells what
+ * centring would leave (`less`) of what there is (`plain`). */
 double *hg_points_centre(const struct hg_points *points, int threads, bool *wanted)
 {
     size_t d = points->x.cols, count = (points->n + SUM_ROWS - 1) / SUM_ROWS, sums = d + 1;

@@ -1,6 +1,7 @@
 /*
  * Points: the vectors that kernel values are made of, as rows of a caller's matrix; how they are read, and brought into
- * the type that tiles are made in.
+ * the type that tiles are made in. Points own nothing: whoever makes them (lib/problem.c, lib/copy.c, lib/model.c)
+ * keeps what they refer to.
  */
 #ifndef HG_POINTS_H
 #define HG_POINTS_H
@@ -15,13 +16,13 @@ struct hg_hamming;
 struct hg_points {
     hinge_matrix x;
     const uint32_t *order; /* [n] or NULL */
-    const double *shift;   /* [d] or NULL */
-    const double *factor;  /* [d] or NULL */
+    const double *shift;   /* [d] hg_points_centre's, or NULL */
+    const double *factor;  /* [d] of scaling, or NULL */
     size_t n;
     double nonzeros;       /* of a vector, on average; 0: not counted, taken as dense */
-    const struct hg_cells *cells; /* of the vectors, or NULL */
-    const struct hg_hamming *hamming; /* of the vectors, or NULL */
-    const double *offset;  /* [d] or NULL */
+    const struct hg_cells *cells; /* of the vectors, or NULL: no value is left out (cells.h) */
+    const struct hg_hamming *hamming; /* of the vectors, or NULL: no counts (hamming.h) */
+    const double *offset;  /* [d] of scaling, or NULL */
     const double *origin;  /* [d] or NULL, as it is without factor */
     const uint32_t *equal; /* [n] hg_equal_find's of the vectors, or NULL */
     const hinge_matrix *more; /* its rows come after those of x, or NULL */

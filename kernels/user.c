@@ -1,4 +1,8 @@
-/* Tiles by the user's kernel (maker.h): his function makes them, in f64, of the vectors of both sides. */
+/*
+ * Tiles by the user's kernel (maker.h): his function makes them, in f64, of the vectors of both sides. It is called by
+ * several threads at once, each with room of its own; hg_map_dots then brings the values to where they go, its map
+ * being the linear one (map_rows.h). A non-zero answer ends the fetch with HINGE_ECALLBACK.
+ */
 #include "kernels/maker.h"
 
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
