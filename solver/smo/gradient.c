@@ -1,6 +1,14 @@
 /*
  * The gradient g = K beta of block SMO, by the store of rows (store.h); how wrong it is, and what is done about it.
- * Read run.h before.
+ * Read run.h before, and "The end, and how f32 rows are corrected" in doc/solver.md.
+ *
+ * First g itself: its start, its updates by what moved, g made anew from all of beta, and the extremes of F by it. Then
+ * its error. Sums are in f64 always, but rows of f32 (dK off) leave dK beta in g, which the violation by this g does
+ * not show. hg_measure_error looks at 64 points, hg_prove makes g exact for as many as decide, hg_correct_gradient
+ * makes all of it anew; hg_look_at_start and hg_look_at_rows say when the last is worth what it costs.
+ *
+ * Buys: rows in f32 are half the bytes, and twice the values an instruction; what is told at the end holds for f64. A
+ * source that is passed as rows and exact both (rows == exact) turns all of it off, as there is nothing to be wrong by.
  */
 #include "solver/smo/run.h"
 
@@ -15,6 +23,8 @@ hinge_status hg_update_gradient(struct hg_run *r)
     return hg_note_torn(r, hg_store_apply(&r->store, r->w.moved, r->w.n_moved, r->active.g));
 }
 
+/* Takes g from the caller, or sums it over the start's support vectors; where beta = 0 it is 0 already. g by point
+ * comes to be by position, as all points are active. */
 hinge_status hg_first_gradient(struct hg_run *r)
 {
     size_t n_sv = hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
@@ -40,6 +50,9 @@ static size_t find_changes(struct hg_run *r)
     return count;
 }
 
+/* Keeps g, by point, with the beta that it belongs to: points that rest later, and come back, begin at it and add only
+ * the rows of what has changed since (hg_compute_gradient). That is for problems near another one's solution
+ * (hg_smo_again), where few coefficients change. */
 void hg_note_known(struct hg_run *r)
 {
     if (r->first.g == NULL)
@@ -51,6 +64,9 @@ void hg_note_known(struct hg_run *r)
     }
 }
 
+/* Sums over all of beta, or over what beta has changed by since g was known, where the rows of that g were the same
+ * source and only points that rested are to be filled in (first > 0). Nothing is kept in the cache. The other order of
+ * terms (backwards) is for the noise of an objective: two sums of the same terms differ by their rounding alone. */
 hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards)
 {
     bool goes_on = r->first.g != NULL && first > 0 && source == r->rows;
@@ -74,6 +90,9 @@ hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_
                          &how);
 }
 
+/* Sets each layer's extremes of F and the violation, 0 at least, over the active points. Without a sum 0 is among the
+ * extremes, as a step of one entry alone has a partner whose F is 0. A g that is not finite makes the violation NaN,
+ * which ends the run. */
 void hg_scan(struct hg_run *r)
 {
     double violation = -INFINITY;
@@ -93,7 +112,8 @@ void hg_scan(struct hg_run *r)
 
 /* ---- its error --------------------------------------------------------------------------------------------------- */
 
-/* Makes what hg_rows_dot makes of all active points' coefficients, from K_WW where all points are in W. */
+/* Makes what hg_rows_dot makes of all active points' coefficients, from K_WW where all points are in W: its rows are
+ * f64 and symmetric, so nothing has to be computed again. */
 static void measure_block(struct hg_run *r, const uint32_t *point, size_t count, size_t n_sv, double *sum,
                           double *square)
 {
@@ -112,8 +132,10 @@ static void measure_block(struct hg_run *r, const uint32_t *point, size_t count,
     }
 }
 
-/* The points measured, `most` at most: the worst violators of both directions, those whose values rounding alters most,
- * and, in the end, a random sample of *drawn; or all active ones. */
+/* Lists the points measured, `most` at most: the worst violators of both directions of each layer (half of them), those
+ * whose values rounding alters most (up to three quarters), and a random sample of *drawn, which stands last; or all
+ * active ones, where these are no more. The worst violators decide what the violation is; the sample knows of the
+ * rest. */
 static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point, size_t *drawn)
 {
     const struct hg_active *a = &r->active;
@@ -151,7 +173,9 @@ struct measured {
     double rounding; /* what adding up in f64 may make of g */
 };
 
-/* Measures g at active points by rows in f64; with `mend` g becomes what it is in f64. */
+/* Measures g at active points by rows in f64, which are made for it, n_sv values a point; with `mend` g becomes what it
+ * is in f64. The rounding of a sum in f64 is estimated by its terms: 2^-52 times the root of the sum of their squares,
+ * for products, and more of it the more terms there are, for partial sums; signs of roundings are taken for random. */
 static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t count, bool mend, struct measured *result)
 {
     size_t n_sv = hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
@@ -174,6 +198,7 @@ static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t coun
     return status;
 }
 
+/* Measures at few points and mends nothing: what comes out says whether more is to be done. */
 hinge_status hg_measure_error(struct hg_run *r)
 {
     uint32_t point[HG_EARLY];
@@ -222,6 +247,12 @@ static double error_of_objective(const struct hg_run *r, const uint32_t *point, 
     return (share * fabs(sum) + 6 * share * sqrt(errors * sizes / n)) / 2;
 }
 
+/* Goes in steps: g is exact at the points measured, the extremes are found again, and the largest error seen (`unseen`,
+ * with 64 / count more for what a sample misses) is taken for what any other point may be off by. Points that would
+ * break the bounds on F by that much are the next to be made exact, until there are none (proven), until the violation
+ * of exact values is more than eps (there is more to do), or until they are more than a quarter of all (the caller
+ * knows cheaper ways). Where even the extremes are further inside than twice the error, no point can break them.
+ * Rounding in f64 may make the certificate's violation SLACK eps at most. */
 hinge_status hg_prove(struct hg_run *r, bool *proven)
 {
     uint32_t *point = r->spare.found;
@@ -258,6 +289,8 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
     return status;
 }
 
+/* Makes g anew by rows in f64. What f32 adds from there on is its error times the change of beta, which is small:
+ * iterative refinement, with the rows as the cheap operator. */
 hinge_status hg_correct_gradient(struct hg_run *r)
 {
     r->report->corrections++;
@@ -279,6 +312,14 @@ hinge_status hg_look_at_start(struct hg_run *r)
     return status != HINGE_OK || hg_is_stopped(r) || !hides ? status : hg_correct_gradient(r);
 }
 
+/* Measures, and decides by the violation and by what it was at the last look:
+ *
+ *     error > violation / 4: what is seen as a violation may be error: g is corrected
+ *     in vain: error > max(eps / 4, violation / 16) and the violation has not halved: the same
+ *     hard: error > eps / 4, and half of the rounds did not get done with W: f64 rows, on which systems solve W
+ *
+ * After a first correction that did not help for long the rows are too coarse, where the caller goes on in f64. Buys:
+ * cadata, eps-SVR, C = 8,192, gamma = 1/8, eps = 0.1 takes 14.8 s instead of 222 (doc/tried.md). */
 hinge_status hg_look_at_rows(struct hg_run *r)
 {
     double violation = r->report->violation, before = r->doubts.looked_at, error;
