@@ -1,5 +1,8 @@
 /*
- * Steps of the homogeneous model, how near each is to a solution or a proof, and the run (dense.h has the equations).
+ * Steps of the homogeneous model, how near each is to a solution or a proof, and the run (dense.h has the equations). A
+ * step is Mehrotra's predictor and corrector; of its two solutions of one system, base is for the right-hand side and
+ * tau_part for what goes with dtau = 1, as tau's column and row are eliminated. The point is in scaled units all along.
+ * Residuals are divided by tau, or by a proof's gain, only where they are judged.
  */
 #include "lib/theory/dense.h"
 
@@ -29,6 +32,8 @@ static double constant_part(const struct hg_dense *r, const struct hg_dense_poin
     return hg_dot(r->c + r->e, x->z, r->m) + hg_dot(r->c, x->y, r->e);
 }
 
+/* Makes r, r_gap and mu of the point r->at: the left sides of the model's equations, and the mean of products. qu = Q u
+ * is kept for what follows. */
 static void residuals(struct hg_dense *r)
 {
     struct hg_dense_point *x = &r->at;
@@ -46,7 +51,8 @@ static void residuals(struct hg_dense *r)
     r->mu = hg_dot(x->s, x->z, m + 1) / (double)(m + 1);
 }
 
-/* Makes l = b - what x makes of it; returns the largest. */
+/* Makes l = b - what x makes of it in the system before the elimination of z, with the ridge and corner that the factor
+ * has; returns the largest. Equalities that others imply ask for nothing (held). */
 static double what_is_left(struct hg_dense *r, const struct hg_dense_point *x)
 {
     size_t n = r->n;
@@ -64,7 +70,7 @@ static double what_is_left(struct hg_dense *r, const struct hg_dense_point *x)
     return hg_dense_largest(r->l, n + r->rows);
 }
 
-/* Makes x the solution for b, refined while that helps. */
+/* Makes x the solution for b, refined by what is left while that halves it, REFINEMENTS times at most. */
 static bool solve_system(struct hg_dense *r, struct hg_dense_point *x)
 {
     memset(x->u, 0, r->all * sizeof(double));
@@ -89,7 +95,9 @@ static bool solve_tau_part(struct hg_dense *r)
     return solve_system(r, &r->tau_part);
 }
 
-/* Makes out the step that takes residuals to 1 - rate of themselves and products to rc. */
+/* Makes out the step that takes residuals to 1 - rate of themselves and products to rc. dtau is the quotient that the
+ * gap's equation leaves when u, y, z = base + dtau tau_part stand in it; ds follows from each product's row. false: the
+ * quotient is no number. */
 static bool direction(struct hg_dense *r, double rate, struct hg_dense_point *out)
 {
     const struct hg_dense_point *x = &r->at, *t = &r->tau_part, *b = &r->base;
@@ -118,6 +126,7 @@ static bool direction(struct hg_dense *r, double rate, struct hg_dense_point *ou
     return isfinite(dtau);
 }
 
+/* Returns how far d leads until the first s or z is 0. */
 static double longest(const struct hg_dense *r, const struct hg_dense_point *d)
 {
     double step = INFINITY;
@@ -173,7 +182,8 @@ static double accuracy(const struct hg_dense *r, bool rounding)
     return HG_MAX(gap / gap_size, HG_MAX(slope / slope_size, rows / rows_size));
 }
 
-/* Returns the error of a proof, as large as `size`, that lacks so much. */
+/* Returns the error of a proof, as large as `size`, that lacks so much: both are divided by its gain, and it counts for
+ * no less than its rounding. A proof that gains nothing is none. */
 static double over_gain(double lacks, double size, double gain)
 {
     return gain > 0 ? HG_MAX(lacks / gain, 1e-16 * (size / gain)) : INFINITY;
@@ -211,6 +221,7 @@ void hg_dense_copy(const struct hg_dense *r, struct hg_dense_point *to, const st
     memcpy(to->u, from->u, r->all * sizeof(double));
 }
 
+/* Goes along d; a point that has grown beyond 1e100 is scaled back by a power of two, as the model is homogeneous. */
 static void move(struct hg_dense *r, const struct hg_dense_point *d, double step)
 {
     struct hg_dense_point *x = &r->at;
@@ -222,7 +233,9 @@ static void move(struct hg_dense *r, const struct hg_dense_point *d, double step
         x->u[k] *= factor;
 }
 
-/* Makes a step by Mehrotra's predictor and corrector; false: nothing more to gain. */
+/* Makes a step by Mehrotra's predictor and corrector; false: nothing more to gain, or no factor. The predictor aims at
+ * products of 0; what it leaves of mu, to the cube, is where the corrector aims, with the predictor's own products
+ * taken out. 0.995 of the longest step keeps s and z positive. */
 static bool iterate(struct hg_dense *r)
 {
     struct hg_dense_point *x = &r->at, *d = &r->predictor;
@@ -247,8 +260,8 @@ static bool iterate(struct hg_dense *r)
     return step > 1e-12;
 }
 
-/* The nearest points to each end, and where the run is; false: to be ended. Where eps is reached, it goes on while an
- * iteration gains a factor of five: u is nowhere near as accurate as the objective. */
+/* Keeps the nearest points to each end, and says whether to go on; least: the nearest of all so far. Where eps is
+ * reached, it goes on while an iteration gains a factor of five: u is nowhere near as accurate as the objective. */
 static bool look(struct hg_dense *r, double *least)
 {
     double before = r->value[HINGE_QP_SOLVED];
@@ -266,8 +279,9 @@ static bool look(struct hg_dense *r, double *least)
     return *least > r->eps;
 }
 
-/* The nearest end that the points seen lead to: a solution where eps is reached, otherwise as near as they come. Large
- * multipliers may have kept a solution from eps by their rounding alone; a point with violations is none, however. */
+/* Chooses the nearest end that the points seen lead to, the likeliest first, each polished twice (dense_polish.c): a
+ * solution where eps is reached, otherwise as near as they come. Large multipliers may have kept a solution from eps by
+ * their rounding alone; a point with violations is none, however. */
 static hinge_qp_outcome conclude(struct hg_dense *r)
 {
     bool tried[HG_DENSE_KINDS] = { false };
@@ -287,7 +301,7 @@ static hinge_qp_outcome conclude(struct hg_dense *r)
     return r->value[HINGE_QP_SOLVED] <= r->eps ? HINGE_QP_SOLVED : HINGE_QP_LIMIT;
 }
 
-/* Equalities that contradict each other have a proof that asks for no iterations. */
+/* Looks for a proof that asks for no iterations: of equalities that depend on each other and contradict each other. */
 static bool contradict(struct hg_dense *r)
 {
     if (hg_dot(r->held, r->held, r->e) == (double)r->e)
@@ -297,6 +311,8 @@ static bool contradict(struct hg_dense *r)
     return proved;
 }
 
+/* Runs from r->at until an end is near, nothing has come nearer for PATIENCE iterations, or max_iter (200) are done.
+ * r->at is what is to be delivered then. */
 static hinge_qp_outcome run_solver(struct hg_dense *r, hinge_qp_result *result)
 {
     uint64_t most = r->problem->max_iter > 0 ? r->problem->max_iter : 200, since = 0;
@@ -324,7 +340,8 @@ static hinge_qp_outcome run_solver(struct hg_dense *r, hinge_qp_result *result)
     return end;
 }
 
-/* Back to the caller's scale: u, z, y divided by what makes them a solution, or a proof. */
+/* Brings the point back to the caller's scale: u, z, y divided by what makes them a solution, or a proof. Inequalities
+ * that became equalities get the part of y that has their sign. */
 static void deliver(const struct hg_dense *r, hinge_qp_result *out)
 {
     const struct hg_dense_point *x = &r->at;
@@ -351,8 +368,9 @@ static void deliver(const struct hg_dense *r, hinge_qp_result *out)
         out->primal = out->dual = -INFINITY;
 }
 
-/* Looks for a proof that nothing is feasible where the run ended without an end. Leaves out the objective: where Q is
- * small beside p it asks for a large u, beside which constraints that contradict each other look met. */
+/* Looks for a proof that nothing is feasible where the run ended without an end, by a second run without the objective:
+ * where Q is small beside p that asks for a large u, beside which constraints that contradict each other look met.
+ * Where it finds one, *r is that run, and the first is freed. */
 static hinge_status look_for_contradiction(struct hg_dense *r, hinge_qp_result *out, hinge_error *err)
 {
     hinge_qp constraints = *r->problem;

@@ -34,6 +34,8 @@ struct hg_dense_point { /* also a direction */
     double *u, *y, *z, *s; /* [n], [e], [m + 1] with tau, [m + 1] with kappa, one behind the other */
 };
 
+/* Holds one run. hg_dense_init makes it, all arrays but place in one block whose first is q; hg_dense_free frees it.
+ * What is at hand is scaled: deliver (dense.c) undoes col, row, cost and size. */
 struct hg_dense {
     size_t n, e, m, rows, order, all; /* rows: e + m; order: n + e; all: values of a point */
     double *q, *p, *a, *c;            /* scaled copies; a [rows * n] is [E; A], c [rows] f and c */

@@ -19,8 +19,8 @@ enum { MAX_ROUNDS = 12, MAX_STEPS = 30 };
 
 static const double as_good = 1e-12; /* values below are rounding: of two such points the later has the better u */
 
-/* Sets what u and z, y are to be divided by, unless they are to be made anew; then they are: all 0 but what a proof
- * must gain by. */
+/* Begins at best[kind]: divides u and z, y by the point's gain, unless they are to be made anew; then they are all 0
+ * but what a proof must gain by. Active rows, those with z > s, get `weight` in d, others 0. */
 static void start(struct hg_dense *r, hinge_qp_outcome kind, bool fresh, double weight)
 {
     struct hg_dense_point *x = &r->at;
@@ -63,7 +63,8 @@ static void add(double *x, const double *change, size_t n)
         x[k] += change[k];
 }
 
-/* Steps while each halves what is lacking. */
+/* Steps towards what the equations ask for while each halves what is lacking, MAX_STEPS at most: refinement by one
+ * factor. */
 static void solve_equations(struct hg_dense *r, hinge_qp_outcome kind)
 {
     struct hg_dense_point *x = &r->at, *change = &r->step;
@@ -83,7 +84,8 @@ static void solve_equations(struct hg_dense *r, hinge_qp_outcome kind)
     }
 }
 
-/* The active rows that the point asks for, itself brought to z, s >= 0; false: they are what they were. */
+/* Finds the active rows that the point asks for, and brings the point to z, s >= 0; false: they are what they were. A
+ * row leaves where its z is below 0 by more than rounding, and joins where A u violates it so. */
 static bool exchange(struct hg_dense *r, hinge_qp_outcome kind, double weight)
 {
     struct hg_dense_point *x = &r->at;
@@ -104,6 +106,8 @@ static bool exchange(struct hg_dense *r, hinge_qp_outcome kind, double weight)
     return changed;
 }
 
+/* Alternates between equations and active rows, MAX_ROUNDS at most, and keeps a point where it is better, or as good as
+ * rounding tells. */
 double hg_dense_polish(struct hg_dense *r, hinge_qp_outcome kind, bool fresh)
 {
     double weight = kind == HINGE_QP_SOLVED ? 1e8 : 1, ridge = kind == HINGE_QP_SOLVED ? 1e-7 : 1e-10;

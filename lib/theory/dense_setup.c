@@ -1,6 +1,8 @@
 /*
  * Does what is done to a quadratic program before its first step: checks, scaling, and which equalities depend on
- * others. Read dense.h before.
+ * others. Read dense.h before. The order is that of hg_dense_init: places of inequalities first, since they decide how
+ * many rows E and A have; then copies, scales by powers of two (which round nothing), the independent equalities, and
+ * last whether Q is convex, for which the factor's room serves.
  */
 #include "lib/theory/dense.h"
 
@@ -12,6 +14,7 @@ enum { EQUILIBRATIONS = 8 };
 
 /* ---- the problem as given ---------------------------------------------------------------------------------------- */
 
+/* Refuses NULL for values that should be there, and the first value that is not finite, by its name and place. */
 static hinge_status check_finite(const double *x, size_t count, const char *name, hinge_error *err)
 {
     if (count > 0 && x == NULL)
@@ -22,6 +25,8 @@ static hinge_status check_finite(const double *x, size_t count, const char *name
     return HINGE_OK;
 }
 
+/* Refuses sizes that overflow or that LAPACK's int does not hold, values that are not finite, and a Q that is not
+ * symmetric to 1e-12 of its largest value. */
 static hinge_status check(const hinge_qp *qp, hinge_error *err)
 {
     size_t n = qp->n, nn, an, en;
@@ -49,6 +54,7 @@ static hinge_status check(const hinge_qp *qp, hinge_error *err)
 
 /* ---- scaling and layout ------------------------------------------------------------------------------------------ */
 
+/* Makes all arrays one block, and divides the room of the eight points among them; each is `all` values, u, y, z, s. */
 static bool allocate(struct hg_dense *r)
 {
     size_t n = r->n, m = r->m, rows = r->rows, order = r->order, all = r->all;
@@ -69,6 +75,7 @@ static bool allocate(struct hg_dense *r)
     return true;
 }
 
+/* Returns the power of two next above |x| (0: 1), by which scaling rounds nothing. */
 double hg_dense_power_of_two(double x)
 {
     int exponent = 0;
@@ -78,7 +85,8 @@ double hg_dense_power_of_two(double x)
     return ldexp(1, exponent);
 }
 
-/* Divides rows and columns by the roots of their largest elements, again and again (Ruiz 2001), by powers of two. */
+/* Divides rows and columns of [Q; E; A] by the roots of their largest elements, again and again (Ruiz 2001), by powers
+ * of two, and notes the factors in col and row. Q stays symmetric, as it is divided on both sides by col. */
 static void equilibrate(struct hg_dense *r)
 {
     size_t n = r->n;
@@ -122,7 +130,8 @@ static void scale_objective(struct hg_dense *r)
         r->c[k] /= r->size;
 }
 
-/* Q + a little is positive definite, or Q has a negative eigenvalue. */
+/* Says whether Q + a little is positive definite, which Cholesky's factor tells: rounding of a singular Q is forgiven,
+ * up to 1e-10 of its largest value, and a negative eigenvalue beyond that is not. */
 static bool is_convex(struct hg_dense *r)
 {
     size_t n = r->n;
@@ -160,7 +169,8 @@ static void find_held(struct hg_dense *r)
     }
 }
 
-/* Row i of A times what makes it row j, with its c: how often; 0: they are not parallel. p: where row i is not 0. */
+/* Returns the factor by which row i of A, with its c, becomes row j; 0: they are not parallel. p: where row i is
+ * largest. Products of the elements are compared, since quotients would round. */
 static double parallel(const hinge_qp *qp, size_t i, size_t j, size_t p)
 {
     const double *a = qp->a + i * qp->n, *b = qp->a + j * qp->n;
@@ -170,7 +180,8 @@ static double parallel(const hinge_qp *qp, size_t i, size_t j, size_t p)
     return qp->c[i] * b[p] == qp->c[j] * a[p] ? b[p] / a[p] : 0;
 }
 
-/* Row i and rows opposite to it become an equality, and with it rows that are the same. */
+/* Makes row i and rows opposite to it an equality, which rows that are the same join: the first opposite one keeps the
+ * factor by which its multiplier is read off the equality's, others are implied and have none. */
 static void pair_row(struct hg_dense *r, const hinge_qp *qp, size_t i)
 {
     const double *row = qp->a + i * qp->n;
@@ -191,7 +202,8 @@ static void pair_row(struct hg_dense *r, const hinge_qp *qp, size_t i)
         place[i] = (struct hg_dense_place){ ++r->e, 1 };
 }
 
-/* Rows are numbered from 1 until all have a place. */
+/* Gives each inequality its place: in E where it is paired, or in A. Rows are numbered from 1 until all have a place,
+ * as 0 says that there is none yet. Sets e, m and the sizes that follow. */
 static void find_places(struct hg_dense *r, const hinge_qp *qp)
 {
     for (size_t i = 0; i < qp->n_inequalities; i++) {
@@ -208,6 +220,7 @@ static void find_places(struct hg_dense *r, const hinge_qp *qp)
     r->all = r->n + r->e + 2 * (r->m + 1);
 }
 
+/* Copies Q, symmetrised, p, and the rows of E and A with their right-hand sides; all scales are 1 at first. */
 static void copy_problem(struct hg_dense *r, const hinge_qp *qp)
 {
     size_t n = r->n;
@@ -233,6 +246,8 @@ static void copy_problem(struct hg_dense *r, const hinge_qp *qp)
         r->row[i] = 1;
 }
 
+/* Starts the point at u = 0, y = 0, s = z = 1, tau and kappa among them, from which the homogeneous model needs no
+ * feasible start. */
 hinge_status hg_dense_init(struct hg_dense *r, const hinge_qp *qp, hinge_error *err)
 {
     size_t n = qp->n;

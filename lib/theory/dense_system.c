@@ -50,8 +50,8 @@ double hg_dense_largest(const double *x, size_t n)
 
 /* ---- factor and solution ----------------------------------------------------------------------------------------- */
 
-/* Where the lower right corner is as good as 0, equalities that depend on others are left out: their y stays as it is.
- */
+/* Puts E into the matrix's last rows. Where the lower right corner is as good as 0, equalities that depend on others
+ * are left out, as the matrix would be singular: their y stays as it is. */
 static void add_equalities(struct hg_dense *r, double corner)
 {
     size_t n = r->n, order = r->order;
@@ -64,6 +64,8 @@ static void add_equalities(struct hg_dense *r, double corner)
     }
 }
 
+/* Makes Q + A'DA by a rank-m product of sqrt(D) A, of which the lower triangle is enough, and factors it with E by
+ * Bunch and Kaufman's method, as the matrix is indefinite. false: a pivot is 0. */
 bool hg_dense_factor(struct hg_dense *r, double quadratic, double ridge, double corner)
 {
     size_t n = r->n, m = r->m, order = r->order;
@@ -87,6 +89,7 @@ bool hg_dense_factor(struct hg_dense *r, double quadratic, double ridge, double 
                                r->work, r->work_size) == 0;
 }
 
+/* Eliminates z on the right-hand side, solves for u and y, and gets z back from its row: z = D (l_A - A u). */
 bool hg_dense_add_solution(struct hg_dense *r, struct hg_dense_point *x)
 {
     size_t n = r->n, m = r->m;

@@ -1,6 +1,7 @@
 /*
- * Explicit polynomial features. A monomial of degree q is a non-decreasing list of q variables; taken level by level,
- * it is one of degree q - 1 (its parent) times a variable that is not before the parent's last.
+ * Explicit polynomial features z with <z(x), z(x')> = (coef0 + gamma <x, x'>)^Q. A monomial of degree q is a
+ * non-decreasing list of q variables; taken level by level, it is one of degree q - 1 (its parent) times a variable
+ * that is not before the parent's last. Its coefficient is in include/hinge/theory.h ("Feature maps").
  */
 #include "kernels/kernel.h"
 #include "lib/params.h"
@@ -8,12 +9,14 @@
 #include <hinge/theory.h>
 #include <math.h>
 
+/* Is a node of the tree of monomials; the first is 1, of degree 0. */
 struct monomial {
     size_t parent;
     uint32_t variable;
     uint32_t count; /* how often the variable is in it: the exponent of its last variable */
 };
 
+/* Holds the map: monomials by degree, in one block with their coefficients. */
 struct polynomial {
     size_t d, dimension;
     int degree;
@@ -37,6 +40,7 @@ static bool binomial(size_t d, size_t degree, size_t *result)
     return true;
 }
 
+/* Refuses what has more monomials than size_t numbers, or rows of features than the machine has memory. */
 hinge_status hinge_polynomial_dimension(size_t d, int degree, size_t rows, size_t *dimension, hinge_error *err)
 {
     size_t count, values;
@@ -70,8 +74,9 @@ static double level_scale(const struct polynomial *p, int q)
     return scale;
 }
 
-/* The multinomial q! / prod k_j! goes from parent to child by q / (exponent of the variable added); a level gets its
- * scale when its children have been made. */
+/* Lists all monomials level by level, with coefficients sqrt(C(Q, q) zeta^(Q-q) q! / prod k_j!). The multinomial q! /
+ * prod k_j! goes from parent to child by q / (exponent of the variable added); a level gets its scale when its children
+ * have been made. One level more than the degree is walked, for the scale of the last. */
 static void list_monomials(struct polynomial *p)
 {
     size_t level = 0, next = 1; /* first of the level, and after its last */
@@ -94,6 +99,8 @@ static void list_monomials(struct polynomial *p)
     }
 }
 
+/* Makes a row's monomials, each from its parent's value, then multiplies by coefficients. root = sqrt(gamma) goes in
+ * with each variable. */
 static void map_row(const struct polynomial *p, const hinge_matrix *x, size_t row, double *z)
 {
     z[0] = 1;

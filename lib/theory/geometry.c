@@ -1,6 +1,7 @@
 /*
  * Lengths in feature space, by kernel values in f64: ||w|| of a model, the radius of the data, and whether the kernel
- * matrix is one of inner products at all (Mercer).
+ * matrix is one of inner products at all (Mercer). All of it is made of the verbs of lib/rows/rows.h on a source in f64
+ * (hg_problem_exact); read those before.
  */
 #include "lib/model.h"
 #include "lib/params.h"
@@ -33,6 +34,7 @@ static size_t problem_sv(const hinge_model *m, size_t problem, uint32_t *id, dou
     return count;
 }
 
+/* Refuses NULL and problems that the model has not. */
 static hinge_status check_problem(const hinge_model *m, size_t problem, const void *out, hinge_error *err)
 {
     HG_NEED(err, m, "model");
@@ -42,6 +44,8 @@ static hinge_status check_problem(const hinge_model *m, size_t problem, const vo
     return HINGE_OK;
 }
 
+/* Computes |w|^2 = sum over pairs of coef_i coef_j K(x_i, x_j), by one product with K over the problem's support
+ * vectors. */
 hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *norm2, hinge_error *err)
 {
     HG_TRY(check_problem(m, problem, norm2, err));
@@ -81,7 +85,7 @@ hinge_status hinge_model_sum_alpha(const hinge_model *m, size_t problem, double 
 
 /* ---- the kernel matrix of given points --------------------------------------------------------------------------- */
 
-/* Points with a kernel and nothing else: the problem of one-class, which has no labels. */
+/* Holds points with a kernel and nothing else: the problem of one-class, which has no labels. */
 struct plain {
     struct hg_problem problem;
     struct hg_gram gram;
@@ -95,7 +99,7 @@ static void close_points(struct plain *p)
     hg_problem_free(&p->problem);
 }
 
-/* close_points frees what there is, also where this fails. */
+/* Makes the problem and its source; close_points frees what there is, also where this fails. */
 static hinge_status open_points(struct plain *p, const hinge_matrix *x, const hinge_kernel *kernel, int threads,
                                 hinge_error *err)
 {
@@ -112,7 +116,8 @@ static hinge_status open_points(struct plain *p, const hinge_matrix *x, const hi
     return hg_problem_exact(pr, NULL, pr->n, pr->threads, &p->gram, err);
 }
 
-/* ||Phi(x_i) - mean||^2 = K_ii - 2/n sum_j K_ij + 1/n^2 sum_jk K_jk; diagonal: K_ii, becomes that. */
+/* Turns the diagonal K_ii into |Phi(x_i) - mean|^2 = K_ii - 2/n sum_j K_ij + 1/n^2 sum_jk K_jk. coef NULL sums whole
+ * rows. */
 static hinge_status centre(struct hg_gram *gram, const uint32_t *ids, double *diagonal, hinge_error *err)
 {
     size_t n = gram->super.n;
@@ -128,7 +133,8 @@ static hinge_status centre(struct hg_gram *gram, const uint32_t *ids, double *di
     return status;
 }
 
-/* The linear kernel's feature space is that of the data: no kernel values are needed. */
+/* Finds the largest |x_i - mean|^2 in the data themselves, which are the linear kernel's feature space: no kernel
+ * values are needed, and nothing cancels. */
 static hinge_status linear_centred(const hinge_matrix *x, double *square, hinge_error *err)
 {
     double *mean;
@@ -147,6 +153,7 @@ static hinge_status linear_centred(const hinge_matrix *x, double *square, hinge_
     return HINGE_OK;
 }
 
+/* Finds the largest |Phi(x)|^2, less the mean where centred; NaN where one is. */
 static hinge_status largest_square(struct plain *p, bool centred, double *square, hinge_error *err)
 {
     size_t n = p->problem.n;
@@ -161,6 +168,8 @@ static hinge_status largest_square(struct plain *p, bool centred, double *square
     return status;
 }
 
+/* Returns the radius of a ball about 0, or about the mean, that holds all points; the smallest ball that does may be
+ * smaller. */
 hinge_status hinge_radius(const hinge_matrix *x, const hinge_kernel *kernel, int centred, int threads, double *radius,
                           hinge_error *err)
 {
@@ -182,7 +191,7 @@ hinge_status hinge_radius(const hinge_matrix *x, const hinge_kernel *kernel, int
 
 /* ---- Mercer ------------------------------------------------------------------------------------------------------ */
 
-/* K [n * n], all of it. */
+/* Makes K [n * n], all of it, as a kernel that is not symmetric shall be seen; refuses values that are not finite. */
 static hinge_status whole_matrix(struct hg_gram *gram, const uint32_t *ids, double *K, hinge_error *err)
 {
     size_t n = gram->super.n;
@@ -193,7 +202,7 @@ static hinge_status whole_matrix(struct hg_gram *gram, const uint32_t *ids, doub
     return HINGE_OK;
 }
 
-/* K becomes (K + K') / 2. */
+/* Turns K into (K + K') / 2 in place, and tells the largest |K_ij - K_ji| and |K_ij|. */
 static void symmetrise(double *K, size_t n, double *asymmetry, double *largest)
 {
     *asymmetry = *largest = 0;
@@ -206,8 +215,8 @@ static void symmetrise(double *K, size_t n, double *asymmetry, double *largest)
         }
 }
 
-/* Eigenvalues in ascending order; K is destroyed. One BLAS thread, so that their bits do not depend on how many there
- * are. */
+/* Finds eigenvalues in ascending order by LAPACK's dsyevr; K is destroyed. One BLAS thread, so that their bits do not
+ * depend on how many there are. */
 static hinge_status eigenvalues(double *K, size_t n, double *value, hinge_error *err)
 {
     lapack_int size = (lapack_int)n, found = 0, info = 0, one_int = 0, z_sides[2];
@@ -232,6 +241,8 @@ static hinge_status eigenvalues(double *K, size_t n, double *value, hinge_error 
     return status;
 }
 
+/* Judges the matrix: symmetric where the asymmetry is at most tolerance times the largest value, semi-definite where
+ * the smallest eigenvalue is at least -tolerance times the largest in size. */
 static hinge_status check_mercer(struct plain *p, hinge_mercer *m, hinge_error *err)
 {
     size_t n = p->problem.n, bytes;

@@ -1,5 +1,6 @@
 /*
- * Linear classifiers: decision functions, and models of them.
+ * Linear classifiers: decision functions, and models of them. Read include/hinge/theory.h ("Decision functions")
+ * before.
  */
 #include "lib/model.h"
 #include "lib/params.h"
@@ -43,6 +44,8 @@ static void decide(const struct hg_points *x, size_t first, size_t count, const 
                     decisions, (int)k);
 }
 
+/* Makes X W' + b by a GEMM for each chunk of rows; a thread converts its rows to f64 in room of its own where they are
+ * not that. A row's value does not depend on the number of threads. */
 hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, const double *b, size_t k, int threads,
                                     double *decisions, hinge_error *err)
 {
@@ -69,6 +72,8 @@ hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, cons
     return hg_ok(err);
 }
 
+/* Makes a model whose one support vector is w, with coefficient 1 and rho = -b; gamma is 1 / d, as a training leaves
+ * it. */
 hinge_status hinge_linear_model(hinge_model **model, const double *w, size_t d, double b, double positive,
                                 double negative, hinge_error *err)
 {

@@ -2,7 +2,9 @@
  * Exact leave-one-out. A row that is no support vector is predicted as by the model of all rows: its alpha is 0, so
  * that model is optimal without it too, unless it takes a class with it. Each of the others is left out by a training
  * that starts from the coefficients of all rows; what the row takes with it is made up for by the others
- * (hg_qp_project).
+ * (hg_qp_project). Read lib/folds.h before, whose jobs these trainings are.
+ *
+ * Buys: as many trainings as there are support vectors instead of rows, and warm ones.
  */
 #include "lib/folds.h"
 #include "lib/model.h"
@@ -12,6 +14,8 @@
 #include <math.h>
 #include <string.h>
 
+/* Holds one leave-one-out, all arrays in one block whose first is left_out. Jobs write their own entries of prediction
+ * and outcome. */
 struct leaving {
     struct hg_jobs jobs;
     const struct hg_problem *problem; /* all rows */
@@ -23,6 +27,8 @@ struct leaving {
     hinge_outcome *outcome;           /* [n_jobs] */
 };
 
+/* Trains without one row and predicts it: job `number`, after the training of all rows, which progress counts as the
+ * first. A row whose class goes with it is left out of a copy, since a weight of 0 would leave the class in. */
 static hinge_status leave_out(void *arg, size_t number, int threads, hinge_error *err)
 {
     struct leaving *l = arg;
@@ -47,7 +53,8 @@ static hinge_status leave_out(void *arg, size_t number, int threads, hinge_error
     return status;
 }
 
-/* Whether the b of each problem is held by a margin support vector. */
+/* Says whether the bias of each problem is held by a margin support vector (0 < alpha < C). Where it is not, b lies in
+ * a range, and a row without coefficient may be what bounds it: then all rows are left out. */
 static bool bias_is_held(const struct leaving *l, size_t n_problems)
 {
     const struct hg_problem *pr = l->problem;
@@ -65,6 +72,7 @@ static bool bias_is_held(const struct leaving *l, size_t n_problems)
     return true;
 }
 
+/* Lists the rows to be left out: support vectors, rows that are alone in their class, or all (bias_is_held). */
 static void choose_rows(struct leaving *l, const hinge_model *m)
 {
     const struct hg_problem *pr = l->problem;
@@ -81,6 +89,8 @@ static void choose_rows(struct leaving *l, const hinge_model *m)
             l->left_out[l->jobs.n_jobs++] = (uint32_t)i;
 }
 
+/* Sums up errors, or squares of residuals (pinball losses of a quantile), over rows of weight above 0. The bound is the
+ * share of support vectors, as no other row can be an error by its leaving. */
 static void summarise(const struct leaving *l, const hinge_model *m, hinge_leave_one_out_report *r)
 {
     double square = 0;
@@ -106,6 +116,8 @@ static void summarise(const struct leaving *l, const hinge_model *m, hinge_leave
     r->seconds = hg_now() - l->jobs.begin;
 }
 
+/* Trains on all rows for coefficients and predictions, then runs a job for each row that is to be left out; a job
+ * writes its row's prediction over the model's. */
 static hinge_status run(struct leaving *l, hinge_leave_one_out_report *report, hinge_error *err)
 {
     const struct hg_problem *pr = l->problem;

@@ -1,4 +1,8 @@
-/* Sweeps over all examples and walks over batches (online.h), for perceptron.c and sgd.c. */
+/*
+ * Sweeps over all examples and walks over batches (online.h), for perceptron.c and sgd.c. Both take rows in f64, as
+ * they stand in the caller's matrix where they are that already. A sweep is dealt to threads in stretches, whose sums
+ * are added in order; a walk goes by one thread, since each batch begins where the one before has left w.
+ */
 #include "lib/theory/online.h"
 #include "lib/params.h"
 
@@ -7,6 +11,7 @@
 #include <omp.h>
 #include <string.h>
 
+/* Counts stretches of rows: of 256 KB, as they are read twice, for f and for the sum of y x. */
 static size_t stretches(const struct hg_online *o)
 {
     return (o->x.rows + o->stretch - 1) / o->stretch;
@@ -93,7 +98,8 @@ static void decide(const double *rows, size_t ld, size_t count, size_t d, const 
 
 /* ---- all examples ------------------------------------------------------------------------------------------------ */
 
-/* Sums up into part: gradient [d + 1] if wanted, sum of losses, errors, and in sum[d + 1], [d + 2] */
+/* Sums up stretch s into its part: gradient [d + 1] if wanted, sum of losses in part[d + 1], errors in part[d + 2].
+ * Returns whether an example is in the gradient. f and c are the thread's own room. */
 static bool sweep_stretch(const struct hg_online *o, size_t s, const double *w, double b, double offset, bool strict,
                           bool gradient, int thread)
 {
@@ -118,6 +124,8 @@ static bool sweep_stretch(const struct hg_online *o, size_t s, const double *w, 
     return any;
 }
 
+/* Deals stretches to threads and adds their parts in ascending order, so that the bits are the same for any number of
+ * threads. */
 bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offset, bool strict, double *gradient,
                      struct hg_online_sweep *sweep)
 {
@@ -146,6 +154,8 @@ bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offs
 
 /* ---- the callback ------------------------------------------------------------------------------------------------ */
 
+/* Looks at the clock once in some 20 us of work, and calls the callback ten times a second at most, or at a round's
+ * end. */
 bool hg_online_tell(struct hg_online *o, bool round_over, double loss)
 {
     enum { VALUES = 1 << 17 }; /* some 20 us of work */
@@ -169,7 +179,8 @@ bool hg_online_tell(struct hg_online *o, bool round_over, double loss)
 
 /* ---- batches ----------------------------------------------------------------------------------------------------- */
 
-/* Brings an example of a later batch nearer: the order is random, so the processor cannot foresee it. */
+/* Brings an example of a later batch nearer, 1 KB of it at most: the order is random, so the processor cannot foresee
+ * it. */
 static void prefetch_row(const struct hg_online *o, size_t position)
 {
     if (position >= o->x.rows || !hg_matrix_by_rows(&o->x))
@@ -180,7 +191,8 @@ static void prefetch_row(const struct hg_online *o, size_t position)
         __builtin_prefetch(row + at);
 }
 
-/* Takes examples order[first .. first + count): f = <x - mean, w> + b and the rows x - mean, *ld from each other. */
+/* Takes examples order[first .. first + count): f = <x - mean, w> + b and the rows x - mean, *ld from each other. A
+ * batch of one row that stands in f64 is not copied. */
 static const double *visit(struct hg_online *o, size_t first, size_t count, size_t *ld)
 {
     enum { AHEAD = 8 };
@@ -202,6 +214,8 @@ static const double *visit(struct hg_online *o, size_t first, size_t count, size
     return rows;
 }
 
+/* Walks over all batches in the order drawn, and hands each to the method with c = y of the examples that are in the
+ * sum, 0 of others. Ends where the callback wants an end. */
 static void visit_all(struct hg_online *o, double offset, bool strict, hg_online_batch *batch, void *arg)
 {
     for (size_t first = 0; first < o->x.rows; first += o->batch) {
@@ -220,6 +234,8 @@ static void visit_all(struct hg_online *o, double offset, bool strict, hg_online
     }
 }
 
+/* Draws an order and walks; the parallel region of one thread is there for hg_blas_alone, which sets BLAS's threads for
+ * it alone. */
 void hg_online_pass(struct hg_online *o, uint64_t *state, double offset, bool strict, hg_online_batch *batch, void *arg)
 {
     hg_shuffle(state, o->order, o->x.rows);

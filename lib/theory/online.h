@@ -1,7 +1,7 @@
 /*
  * Linear classifiers f(x) = <x, w> + b that walk over the examples, all at once or batch by batch: what perceptron.c
- * and sgd.c share. They take the matrix itself, n x d; labels are +1, -1. Results do not depend on
- * the number of threads.
+ * and sgd.c share. They take the matrix itself, n x d; labels are +1, -1. Results do not depend on the number of
+ * threads. Read include/hinge/theory.h ("Linear classifiers round by round") and doc/online.md before.
  */
 #ifndef HG_ONLINE_H
 #define HG_ONLINE_H
@@ -10,6 +10,8 @@
 
 #include <hinge/theory.h>
 
+/* Holds one run: hg_online_init makes it, all arrays in one block whose first is w, and hg_online_end frees it. The
+ * method changes w and b, by hg_online_step or by itself; the rest is work space. */
 struct hg_online {
     hinge_matrix x;
     struct hg_points points; /* its rows, */

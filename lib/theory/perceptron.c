@@ -1,6 +1,7 @@
 /*
  * The perceptron: w += eta sum y_i x_i over the examples that w gets wrong (Rosenblatt 1958; all at once as in the
- * slides of Shi, eq. 1). Batch: the sum runs over all examples, one pass a round, which measures w too.
+ * slides of Shi, eq. 1). Batch: the sum runs over all examples, one pass a round, which measures w too. Novikoff's
+ * bound on the number of corrections is in doc/online.md. Read online.h before.
  */
 #include "lib/params.h"
 #include "lib/theory/online.h"
@@ -8,12 +9,14 @@
 #include <math.h>
 #include <string.h>
 
+/* Holds a run and its options, defaults filled in. */
 struct perceptron {
     struct hg_online o;
     hinge_perceptron_options p;
     double *gradient; /* [d + 1] or, in batches, NULL */
 };
 
+/* Corrects w and b by a batch, unless it has no error. */
 static void take_batch(void *arg, const double *rows, size_t ld, size_t count, bool any)
 {
     struct perceptron *p = arg;
@@ -21,7 +24,9 @@ static void take_batch(void *arg, const double *rows, size_t ld, size_t count, b
         hg_online_step(&p->o, rows, ld, count, 1, p->p.step, p->p.step);
 }
 
-/* All at once, the gradient of a round is measured together with the errors of the round before. */
+/* Goes round by round until no example is wrong, and returns how many rounds were carried out. All at once, the
+ * gradient of a round is measured together with the errors of the round before: the sweep before the loop is round 0's.
+ * In batches each round is a walk, and the sweep only measures. */
 static size_t run(struct perceptron *p, hinge_online_round *history)
 {
     struct hg_online *o = &p->o;
@@ -49,6 +54,7 @@ static size_t run(struct perceptron *p, hinge_online_round *history)
     return round;
 }
 
+/* Starts at w0, or 0, and b = 0. */
 hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hinge_perceptron_options *options,
                               double *w, double *b, hinge_online_round *history, size_t *n_rounds, hinge_error *err)
 {

@@ -15,6 +15,7 @@ const char *hinge_loss_name(hinge_loss loss)
     return (size_t)loss < HINGE_N_LOSSES ? loss_names[loss] : NULL;
 }
 
+/* Computes losses by functions that neither overflow nor cancel: log2(1 + exp(-m)) is of exp(-|m|) <= 1. */
 double hinge_loss_value(hinge_loss loss, double m)
 {
     const double log2_e = 1.4426950408889634;
@@ -46,6 +47,7 @@ double hinge_loss_mean(hinge_loss loss, const double *margins, size_t n)
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
 
+/* Takes alpha for C from a 1e-12th below on, as coefficients read from text may be rounded. */
 hinge_sv_kind hinge_sv_kind_of(double alpha, double C)
 {
     if (!(alpha > 0))
@@ -98,6 +100,7 @@ double hinge_bound_vc_slides(double radius, double margin, double d)
     return fmin(d, ceil(4 * radius * radius / (margin * margin)));
 }
 
+/* Computes R + 2 sqrt(2 (h ln(2 e n / h) + ln(2 / delta)) / n); there is no bound where n < h. */
 double hinge_bound_vc_risk(double risk, double h, size_t n, double delta)
 {
     double m = (double)n;
@@ -127,6 +130,7 @@ double hinge_stability_lambda(double radius, double B, size_t m)
 
 /* ---- conventions of the trade-off -------------------------------------------------------------------------------- */
 
+/* Converts by way of C, the factor of the sum of slacks. */
 double hinge_tradeoff_convert(hinge_tradeoff from, hinge_tradeoff to, double value, size_t m)
 {
     double n = (double)m;

@@ -6,7 +6,8 @@
  *
  * averaged with weights t (Lacoste-Julien, Schmidt, Bach 2012), which leaves the wild first steps behind. b is not
  * regularised: nothing is strongly convex in it, so its steps shrink by 1 / sqrt(t) only (by 1/t it may never arrive);
- * the last step finds the b that is best for the w found, exactly.
+ * the last step finds the b that is best for the w found, exactly. Read online.h before; doc/online.md compares the
+ * result with the exact optimum.
  */
 #include "lib/theory/online.h"
 
@@ -15,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Holds a run. online has the iterate w_t, b_t; w and b here are what is returned. All arrays are one block, whose
+ * first is w. */
 struct sgd {
     struct hg_online online, *o;
     const hinge_sgd_options *p;
@@ -23,11 +26,13 @@ struct sgd {
     double *mean; /* [d] of the rows, with a bias; otherwise 0 */
 };
 
+/* Returns eta_t: eta / t^power where eta is given, otherwise Pegasos' 1 / (2 lambda t). */
 static double step_size(const hinge_sgd_options *p, double t)
 {
     return p->eta > 0 ? p->eta / pow(t, p->power) : 1 / (2 * p->lambda * t);
 }
 
+/* Returns the step of b: eta_t where eta is given, otherwise 1 / sqrt(t). */
 static double bias_step_size(const hinge_sgd_options *p, double t)
 {
     return p->eta > 0 ? step_size(p, t) : 1 / sqrt(t);
@@ -51,6 +56,7 @@ static void average(struct sgd *s)
     s->b += share * (s->o->b - s->b);
 }
 
+/* Makes step t: subgradient, projection, mean. */
 static void take_batch(void *arg, const double *rows, size_t ld, size_t count, bool any)
 {
     struct sgd *s = arg;
@@ -82,6 +88,8 @@ static double best_bias(const struct sgd *s, double *at)
     return (at[positive - 1] + at[positive]) / 2;
 }
 
+/* Measures lambda |w|^2 + mean loss, and errors, of what would be returned now. The sweep takes rows as they stand, so
+ * b is that of rows less their mean, minus <mean, w>. */
 static void record(struct sgd *s, hinge_online_round *round)
 {
     struct hg_online_sweep sweep;
@@ -94,8 +102,8 @@ static void record(struct sgd *s, hinge_online_round *round)
     round->errors = sweep.errors;
 }
 
-/* Rows are taken relative to their mean, f = <x - mean, w> + b: the same problem, in which w and b do not pull at each
- * other, and R is smaller. */
+/* Makes the mean of the rows, which batches are taken relative to, f = <x - mean, w> + b: the same problem, in which w
+ * and b do not pull at each other, and R is smaller. */
 static void find_mean(struct sgd *s)
 {
     const hinge_matrix *x = &s->o->x;
@@ -105,6 +113,8 @@ static void find_mean(struct sgd *s)
     s->o->mean = s->mean;
 }
 
+/* Walks through the epochs, then sets b to the best of w. In the end b is that of the rows as they are: best_bias looks
+ * at these. */
 static hinge_status run(struct sgd *s, hinge_online_round *history, hinge_error *err)
 {
     struct hg_online *o = s->o;
@@ -132,6 +142,7 @@ static hinge_status run(struct sgd *s, hinge_online_round *history, hinge_error 
     return HINGE_OK;
 }
 
+/* Counts steps, 30 (1 + R^2) / (2 lambda) of them, by a rule that tests hold up (include/hinge/theory.h). */
 size_t hinge_sgd_epochs(double lambda, double radius, size_t m, size_t batch)
 {
     double steps = 30 * (1 + radius * radius) / (2 * lambda);
@@ -139,6 +150,7 @@ size_t hinge_sgd_epochs(double lambda, double radius, size_t m, size_t batch)
     return epochs > 5 ? (size_t)fmin(epochs, 1000) : 5; /* NaN: 5 */
 }
 
+/* Returns R, the largest |x|; a maximum does not depend on threads. */
 static double largest_norm(const hinge_matrix *x, int threads)
 {
     double largest = 0;
