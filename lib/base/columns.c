@@ -1,10 +1,15 @@
-/* Sets of feature indices as bits, with the number of those before each word (columns.h). */
+/*
+ * A set of feature indices as bits, with the number of those before each word (columns.h). An index is looked up by its
+ * bit, and its place is the number before its word and the bits below it: two reads and a count, whatever the size.
+ */
 #include "lib/base/columns.h"
 
 #include <limits.h>
 
 enum { EMPTY = 16 }; /* columns for one that holds something */
 
+/* Compares with what the text can hold at most, a value in 4 bytes ("1:1 "). Matrices of less than 2^23 values, 64 MB
+ * in f64, are never too large. */
 bool hg_columns_wasted(size_t rows, size_t last, size_t text)
 {
     double values = (double)rows * (double)last;
@@ -25,6 +30,7 @@ hinge_status hg_columns_check(const size_t *columns, size_t n, hinge_error *err)
     return HINGE_OK;
 }
 
+/* Takes 12 bytes for each 64 indices up to the last; a file with one huge index is refused rather than served. */
 hinge_status hg_columns_open(struct hg_columns *columns, const char *name, size_t last, hinge_error *err)
 {
     size_t words = last / 64 + 1;
@@ -41,6 +47,7 @@ void hg_columns_free(struct hg_columns *columns)
     *columns = (struct hg_columns){ 0 };
 }
 
+/* Walks over the bits of each word from the lowest on: bits & (bits - 1) takes one away. */
 hinge_status hg_columns_list(const struct hg_columns *columns, size_t **list, hinge_error *err)
 {
     size_t n = 0;

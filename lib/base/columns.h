@@ -14,15 +14,17 @@ struct hg_columns {
     uint32_t *before; /* [last / 64 + 1] indices in the words before */
 };
 
-/* Whether a dense matrix is large and mostly empty, however its text of so many bytes (4 or more a value) is spread:
- * only then are columns dropped, those of 16 or more that hold nothing for one that does. */
+/* Say whether columns are to be dropped. wasted: a dense matrix of so many rows and columns up to `last` is large, and
+ * mostly empty however its text of so many bytes (4 or more a value) is spread; that is known before the text is read.
+ * worth: 16 columns or more for one that holds something; that is known afterwards. */
 bool hg_columns_wasted(size_t rows, size_t last, size_t text);
 bool hg_columns_worth(const struct hg_columns *columns);
 
 /* EINVAL: a caller's list of columns does not ascend from 1 to INT_MAX. */
 hinge_status hg_columns_check(const size_t *columns, size_t n, hinge_error *err);
 
-/* An empty set; HINGE_ENOMEM where its bits take more than a sixteenth of the memory. Ends with hg_columns_free. */
+/* Makes an empty set for indices up to `last`; HINGE_ENOMEM, with the file's name, where its bits take more than a
+ * sixteenth of the memory. Ends with hg_columns_free. */
 hinge_status hg_columns_open(struct hg_columns *columns, const char *name, size_t last, hinge_error *err);
 void hg_columns_free(struct hg_columns *columns);
 
@@ -34,7 +36,7 @@ static inline void hg_columns_add(struct hg_columns *columns, size_t index)
         __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
-/* Counts, once all are added. */
+/* Counts, once all are added: before that no index has a place. */
 static inline void hg_columns_rank(struct hg_columns *columns)
 {
     columns->count = 0;

@@ -1,6 +1,7 @@
 /*
- * Tells what machine and what BLAS this is. OpenBLAS's and BLIS's own functions are looked up weakly: any CBLAS will
- * do.
+ * Tells what machine and what BLAS this is, for reports and for a warning: with AVX-512 in the processor, an OpenBLAS
+ * that does not know the processor chooses kernels without (tools/restart.c starts the command again with better ones).
+ * OpenBLAS's and BLIS's own functions are looked up weakly: any CBLAS will do.
  */
 #include "lib/base/base.h"
 
@@ -18,6 +19,7 @@ extern int bli_arch_query_id(void) __attribute__((weak));
 extern char *bli_arch_string(int id) __attribute__((weak));
 #define HAVE(f) ((f) != NULL)
 
+/* Names BLIS, its version and the kernels that it chose; false: this is another BLAS. */
 static bool name_blis(char *name, size_t size)
 {
     if (!HAVE(bli_info_get_version_str) || !HAVE(bli_arch_query_id) || !HAVE(bli_arch_string))
@@ -38,6 +40,7 @@ static int name_length(const char *config)
     return space != NULL ? (int)(space - config) : (int)strlen(config);
 }
 
+/* Calls a BLAS slow where the processor has AVX-512 and the kernels that OpenBLAS names are none of those for it. */
 hinge_machine hg_processor_info(void)
 {
     static const char *const wide[] = { "SkylakeX", "Cooperlake", "SapphireRapids", "Zen4", "Zen5" };
@@ -65,6 +68,7 @@ hinge_machine hg_processor_info(void)
     return m;
 }
 
+/* Adds the memory, for which files of the system are read. */
 hinge_machine hinge_machine_info(void)
 {
     hinge_machine m = hg_processor_info();

@@ -1,5 +1,7 @@
 /*
- * Reports of runs that belong together: two-class problems of a training, trainings of a cross-validation.
+ * Reports of runs that belong together: two-class problems of a training, trainings of a cross-validation. Work adds
+ * up; memory is the most that any of them held; what came out is the worse of the two (base.h). A new count in
+ * hinge_report is one line here, in hg_add_work or hg_add_report.
  */
 #include "lib/base/base.h"
 
@@ -8,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Adds structures that hold nothing but doubles, member by member. */
 static void add_doubles(double *sum, const double *part, size_t bytes)
 {
     for (size_t k = 0; k < bytes / sizeof *sum; k++)
@@ -19,6 +22,7 @@ void hg_add_stages(hinge_stages *sum, const hinge_stages *part) /* which are dou
     add_doubles((double *)sum, (const double *)part, sizeof *sum);
 }
 
+/* Divides seconds alone: bytes and operations are no one thread's. */
 void hg_share_stages(hinge_stages *s, int threads)
 {
     double *const seconds[] = { &s->gather, &s->products, &s->map, &s->update, &s->read };
@@ -45,6 +49,7 @@ void hg_add_work(hinge_report *sum, const hinge_report *part)
     sum->memory_bytes = HG_MAX(sum->memory_bytes, part->memory_bytes);
 }
 
+/* Adds objectives as those of one problem whose parts are apart; HINGE_PRECISION_F64 is the larger of precisions. */
 void hg_add_report(hinge_report *sum, const hinge_report *part)
 {
     hg_add_work(sum, part);
@@ -63,6 +68,7 @@ void hg_add_report(hinge_report *sum, const hinge_report *part)
     sum->precision = HG_MAX(sum->precision, part->precision);
 }
 
+/* Cuts what does not fit, as vsnprintf does, and stays terminated. */
 void hg_tell_path(hinge_report *r, const char *format, ...)
 {
     size_t used = strlen(r->path);

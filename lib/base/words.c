@@ -1,4 +1,8 @@
-/* Words are found by a hash table with open places; what is kept of them is one block of memory. */
+/*
+ * Labels that are words (words.h): words are found by a hash table with open places, and get numbers from 1 in the
+ * order in which they come. Text stays the file's until all are known; then one block of memory takes pointers and
+ * copies, so that one hg_free frees them.
+ */
 #include "lib/base/words.h"
 
 #include <string.h>
@@ -11,7 +15,8 @@ bool hg_is_word(const char *p, size_t length)
     return length > 0;
 }
 
-/* The place of the word in table[mask + 1], which holds numbers from 1 on of words in list: 0 there, or its number. */
+/* Returns the place of the word in table[mask + 1], which holds numbers from 1 on of words in list: 0 there, or its
+ * number. */
 static size_t *place_of(size_t *table, size_t mask, const struct hg_word *list, struct hg_word word)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
@@ -24,6 +29,7 @@ static size_t *place_of(size_t *table, size_t mask, const struct hg_word *list, 
     }
 }
 
+/* Makes the words that a caller gets, of a list that points into a file's text: terminated by 0, in one block. */
 static hinge_status copy_words(const struct hg_word *list, size_t n, hinge_words *words, hinge_error *err)
 {
     size_t bytes = n * sizeof *words->word;
@@ -41,6 +47,8 @@ static hinge_status copy_words(const struct hg_word *list, size_t n, hinge_words
     return HINGE_OK;
 }
 
+/* Goes over known words and labels alike; the table has twice as many places as words that may come, so that a free one
+ * is always near. */
 hinge_status hg_words_collect(const hinge_words *known, const struct hg_word *of, size_t n, hinge_words *words,
                               double *labels, hinge_error *err)
 {
@@ -74,6 +82,7 @@ void hg_words_free(hinge_words *words)
     *words = (hinge_words){ 0 };
 }
 
+/* Answers NULL for a label that is none of the numbers 1 .. count. */
 const char *hinge_word(const hinge_words *words, double label)
 {
     bool one = words != NULL && label >= 1 && label <= (double)words->count && label == (double)(size_t)label;

@@ -1,4 +1,9 @@
-/* The verbs of a source of kernel rows that need no tile of their caller's: fill, block, apply and dot (rows.h). */
+/*
+ * The verbs of a source of kernel rows (rows.h), each by one or more fetches whose tiles a function here takes: fill
+ * and block (fill_tile), apply (add_tile), dot (dot_tile). A sum is made of tiles by the threads that make them. Two
+ * threads never have the same columns, so that apply, whose sums are one a column, needs no lock; dot, whose sums are
+ * one a row, gives each range of columns a sum of its own.
+ */
 #include "lib/rows/source.h"
 
 #include <math.h>
@@ -18,6 +23,7 @@ void hg_add_stretch(const struct hg_adders *add, hinge_dtype type, size_t n_rows
     }
 }
 
+/* Turns a status into an error; a source itself tells nothing, as a fetch may be one of many. */
 hinge_status hg_rows_told(hinge_status status, hinge_error *err)
 {
     return status == HINGE_OK ? HINGE_OK
@@ -31,6 +37,7 @@ hinge_status hg_rows_diagonal(const struct hg_rows *rows, double *diagonal, doub
     return rows->ops->diagonal(rows, diagonal, size);
 }
 
+/* Passes a tile on, and asks whether to go on, where values go to the caller's rows by themselves. */
 static void fill_tile(void *arg, const struct hg_tile *tile)
 {
     const struct hg_how *how = arg;
@@ -40,6 +47,7 @@ static void fill_tile(void *arg, const struct hg_tile *tile)
         hg_poll_halt(how->halt);
 }
 
+/* Makes what a source is asked of what a verb was asked. */
 static struct hg_fetch fetch_of(const uint32_t *left, size_t n_left, const uint32_t *right, size_t n_right,
                                 void *const *out, const struct hg_how *how, hg_tile_fn *tile, void *arg)
 {
@@ -47,6 +55,8 @@ static struct hg_fetch fetch_of(const uint32_t *left, size_t n_left, const uint3
                               how->halt != NULL ? how->halt->stop : NULL, how->list, how->rough };
 }
 
+/* Copies *how, which the tile function is given, so that NULL and all 0 are the same; a fetch for nobody's eyes has no
+ * tile function. */
 hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
                           size_t n_right, void *const *out, const struct hg_how *how)
 {
@@ -69,13 +79,14 @@ hinge_status hg_rows_block(struct hg_rows *rows, const uint32_t *left, size_t n_
     return status;
 }
 
-struct sum {
+struct sum { /* what add_tile is given */
     const struct hg_how *how;
     hinge_dtype type;
     const double *coef;
     double *g;
 };
 
+/* Adds a tile of f64 row by row, as a definition of what adders do. */
 static void add_plainly(const struct hg_tile *tile, const double *coef, double *g)
 {
     for (size_t r = 0; r < tile->n_rows; r++) {
@@ -86,6 +97,7 @@ static void add_plainly(const struct hg_tile *tile, const double *coef, double *
     }
 }
 
+/* Says whether a coefficient is too large for sums in f32; NaN is not. */
 static bool any_larger(size_t n, const double *coef, double most)
 {
     bool any = false;
@@ -94,9 +106,9 @@ static bool any_larger(size_t n, const double *coef, double most)
     return any;
 }
 
-/* Adds a tile's rows to the sum while the tile is in the caches of the thread that made it. Column ranges are disjoint
- * and their tiles come in the order of rows, so that no lock is needed and the bits are the same for any number of
- * threads. */
+/* Adds a tile's rows to the sum by the tile itself (hg_tile.add), by the caller's adders, or plainly, while the tile is
+ * in the caches of the thread that made it. Column ranges are disjoint and their tiles come in the order of rows, so
+ * that no lock is needed and the bits are the same for any number of threads. */
 static void add_tile(void *arg, const struct hg_tile *tile)
 {
     const struct sum *s = arg;
@@ -115,6 +127,7 @@ static void add_tile(void *arg, const struct hg_tile *tile)
         s->how->added(s->how->arg, tile);
 }
 
+/* Makes g[c] += sum over r of coef[r] K(left[r], right[c]) in one fetch. */
 hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
                            const uint32_t *right, size_t n_right, double *g, const struct hg_how *how)
 {
@@ -155,11 +168,15 @@ static void dot_tile(void *arg, const struct hg_tile *tile)
         hg_poll_halt(d->halt);
 }
 
+/* Counts a pair of doubles for each range of 32 columns and each of 512 rows. */
 size_t hg_rows_dot_bytes(size_t n_left, size_t n_right)
 {
     return 2 * (n_right / DOT_COLS + 1) * HG_MIN(n_left, (size_t)DOT_ROWS) * sizeof(double);
 }
 
+/* Takes 512 rows at a time, so that the parts stay small, and adds up their parts in the order of columns: the sums are
+ * the same bits for any number of threads. A range of columns is no narrower than DOT_COLS (hg_tile_fn), so that no two
+ * share a part. */
 hinge_status hg_rows_dot(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
                          const uint32_t *right, size_t n_right, double *sum, double *square, const struct hg_halt *halt)
 {

@@ -1,7 +1,10 @@
 /*
  * The seam between kernels and solvers: a source of kernel rows over n points, and the verbs by which a solver asks for
  * rows I restricted to columns J. It never learns what a kernel is, nor how the source makes its values; what a source
- * is asked, and by whom it may be implemented, is in source.h.
+ * is asked, and by whom it may be implemented, is in source.h. The verbs are: diagonal, fill (rows to have), apply
+ * (rows to be added to a gradient), block and dot (values and sums in f64, to measure by). K is symmetric for what a
+ * solver makes of it; the user's function or matrix need not be, and then K(left, right) is what is made, in this
+ * order.
  */
 #ifndef HG_ROWS_H
 #define HG_ROWS_H
@@ -24,8 +27,9 @@ struct hg_tile {
  * negligible values are left out, the first tile of a range has row0 = 0 all the same, with no rows if need be. */
 typedef void hg_tile_fn(void *arg, const struct hg_tile *tile);
 
-/* First member of every source. One fetch at a time. Threads are the source's own affair; the values and the order
- * of calls to tile() within a column range do not depend on their number. */
+/* First member of every source. One fetch at a time. Threads are the source's own affair; the values and the order of
+ * calls to tile() within a column range do not depend on their number. A source sets all of this but crew and stages;
+ * fetches add to gflop, values and crew. */
 struct hg_rows {
     const struct hg_rows_ops *ops; /* source.h */
     size_t n;
