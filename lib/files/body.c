@@ -1,6 +1,6 @@
 /*
- * The part of a model file behind "SV" (body.h): writing; reading what that line tells, words of labels,
- * support vectors.
+ * The part of a model file behind "SV" (body.h): writing; reading what that line tells, words of labels, support
+ * vectors. Vectors are lines of data (lines.h) whose labels are coefficients, and are read by all threads.
  */
 #include "lib/files/body.h"
 #include "lib/files/number.h"
@@ -11,6 +11,7 @@
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
+/* Writes words with blanks as %20 and percent signs as %25, which are all that a line cannot hold. */
 static void print_words(const hinge_words *words, struct hg_text *text)
 {
     if (words->count > 0)
@@ -105,7 +106,7 @@ static int hex_digit(char c)
     return at != NULL ? (int)(at - digits) : -1;
 }
 
-/* The next word in the line, its %xx undone, at out; NULL: one is wrong. */
+/* Copies the next word in the line to out, its %xx undone; returns the place behind its 0. NULL: one is wrong. */
 static char *undo_word(struct hg_line *line, char *out)
 {
     const char *p = line->p, *stop = hg_word_end(p, line->end);
@@ -152,6 +153,7 @@ static hinge_status read_words(struct hg_line line, struct hinge_model *model, h
 
 /* ---- reading: support vectors -------------------------------------------------------------------------- */
 
+/* Is what lines of support vectors are read into. */
 struct vectors {
     struct hinge_model *model;
     struct hg_columns columns; /* that hold something; bits NULL: all are kept */
@@ -218,6 +220,8 @@ static hinge_status choose_columns(struct vectors *vectors, struct hg_lines *lin
     return HINGE_OK;
 }
 
+/* Refuses vectors that this machine has no memory for, before it asks for them: a file of a few bytes may tell of
+ * many. */
 static hinge_status reserve(struct hinge_model *m, const char *file, hinge_error *err)
 {
     size_t values, bytes;
@@ -232,6 +236,7 @@ static hinge_status reserve(struct hinge_model *m, const char *file, hinge_error
                : HG_MAKE(err, "support vectors", HG_ZEROS(m->sv, values));
 }
 
+/* Reads in this order: words, the number of lines, which columns hold something, then vectors into their room. */
 hinge_status hg_body_read(const struct hg_body *body, struct hinge_model *m, hinge_error *err)
 {
     const char *file = body->told.file;

@@ -1,4 +1,7 @@
-/* Files as bytes (bytes.h): text that grows, xz and gz, mapped reading, writing that replaces a file at its end. */
+/*
+ * Files as bytes (bytes.h): text that grows, xz and gz, mapped reading, writing that replaces a file at its end. Every
+ * failure of the system is told with the path and errno's text; test/faults.c makes these calls fail by --wrap.
+ */
 #include "lib/files/bytes.h"
 #include "lib/files/number.h"
 #include "hg_config.h"
@@ -37,6 +40,7 @@ static hinge_status fail_errno(hinge_error *err, const char *path, const char *w
 
 /* ---- growable text ------------------------------------------------------------------------------------- */
 
+/* Doubles the capacity, so that a text of n bytes takes copies of fewer than 2 n in all. hg_alloc has no realloc. */
 char *hg_text_room(struct hg_text *text, size_t length)
 {
     if (text->no_memory)
@@ -68,6 +72,7 @@ void hg_text_add(struct hg_text *text, const char *bytes, size_t length)
     }
 }
 
+/* Prints lines of up to 255 characters, longer ones cut: keys and counts, no text of a caller's. */
 void hg_text_print(struct hg_text *text, const char *format, ...)
 {
     char line[256];
@@ -78,6 +83,7 @@ void hg_text_print(struct hg_text *text, const char *format, ...)
     hg_text_add(text, line, HG_MIN((size_t)HG_MAX(length, 0), sizeof line - 1));
 }
 
+/* Writes a number with 17 digits or as few as read back, as the text is to have them. */
 static size_t format(const struct hg_text *text, char *room, double value)
 {
     return text->in_full ? hg_format_digits(room, value, 17) : hg_format_double(room, value);
@@ -110,7 +116,8 @@ void hg_text_free(struct hg_text *text)
 /* ---- unpacking ----------------------------------------------------------------------------------------- */
 
 #if HG_HAVE_LZMA || HG_HAVE_ZLIB
-/* Makes room for more unpacked bytes, but not for more than the machine has. */
+/* Makes room for more unpacked bytes where there is none left, at least as many as there are, but not for more than the
+ * machine has: a few packed bytes may say that they are petabytes. */
 static hinge_status grow(struct hg_text *out, const char *name, hinge_error *err)
 {
     if (out->size < out->capacity)
@@ -151,7 +158,9 @@ static hinge_status unpack_xz(struct hg_text *out, const char *name, const void 
 #endif
 
 #if HG_HAVE_ZLIB
-/* Makes one round of inflate; zlib counts in unsigned int. A member that ended is followed by the next one. */
+/* Makes one round of inflate, whose counts are unsigned int. A member that ended is followed by the next one.
+ * Z_BUF_ERROR from zlib means that it could do nothing just then; returned from here it means that the data end too
+ * early. */
 static int inflate_some(z_stream *stream, struct hg_text *out, const unsigned char *end)
 {
     size_t left = (size_t)(end - stream->next_in), room = out->capacity - out->size;
@@ -205,6 +214,7 @@ static const struct packing {
     { "\xfe\xff", 0, 2, NULL, "UTF-16 text: convert it, as by iconv -f UTF-16 -t UTF-8" },
 };
 
+/* Looks the first bytes up in the table of packings; what none of them begins is taken as it is. */
 hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size, hinge_error *err)
 {
     const struct packing *p = packings, *end = packings + sizeof packings / sizeof *packings;
@@ -236,7 +246,7 @@ void hg_bytes_free(struct hg_bytes *bytes)
     *bytes = (struct hg_bytes){ 0 };
 }
 
-/* Maps a regular file; false where that is not possible. */
+/* Maps a regular file, so that its pages are read by the threads that need them; false where that is not possible. */
 static bool map_file(struct hg_bytes *bytes, int fd)
 {
     struct stat info;
@@ -293,13 +303,14 @@ hinge_status hg_bytes_read(struct hg_bytes *bytes, const char *path, hinge_error
 
 /* ---- rows printed by many threads ---------------------------------------------------------------------- */
 
-/* Rows of one piece; its own text and outcome. */
+/* Holds the rows of one piece while they are printed: text of its own, kept from batch to batch, and its outcome. */
 struct piece {
     struct hg_text text;
     hinge_status status;
     hinge_error err;
 };
 
+/* Prints rows [begin, end) into the piece's text, up to the first that fails. */
 static void print_piece(struct piece *piece, size_t begin, size_t end, hg_row_printer print, const void *arg)
 {
     piece->text.size = 0;
@@ -310,6 +321,8 @@ static void print_piece(struct piece *piece, size_t begin, size_t end, hg_row_pr
         piece->status = hg_fail(&piece->err, HINGE_ENOMEM, "no memory for the text of rows");
 }
 
+/* Prints a batch of PIECES pieces in parallel, then hands them on in order. Pieces are as long whatever the number of
+ * threads, so text and first failure are the same. */
 hinge_status hg_print_rows(size_t rows, size_t width, hg_row_printer print, const void *arg, hg_text_sink sink,
                            void *sink_arg, hinge_error *err)
 {
@@ -339,14 +352,17 @@ hinge_status hg_print_rows(size_t rows, size_t width, hg_row_printer print, cons
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-/* The file path stands for, links followed; path itself if there is none yet. NULL: no memory. */
+/* Returns the file that path stands for, links followed, so that the link stays; path itself if there is none yet.
+ * NULL: no memory. To be freed by free, as realpath allocates it. */
 static char *resolve(const char *path)
 {
     char *target = realpath(path, NULL);
     return target != NULL || errno == ENOMEM ? target : strdup(path);
 }
 
-/* A new file in the folder of output->target, with the permissions the target has. */
+/* Opens a new file in the folder of output->target, with the permissions the target has: a rename is atomic within a
+ * folder's file system alone. Names are random, since several processes may write the same file; O_EXCL tells of chance
+ * hits. */
 static hinge_status open_temporary(struct hg_output *output, const struct stat *old, hinge_error *err)
 {
     const char *slash = strrchr(output->target, '/');
@@ -373,6 +389,7 @@ static hinge_status open_temporary(struct hg_output *output, const struct stat *
     return HINGE_OK;
 }
 
+/* Opens what is no regular file directly, as nothing can take its name. */
 hinge_status hg_output_open(struct hg_output *output, const char *path, hinge_error *err)
 {
     struct stat info;
@@ -392,6 +409,7 @@ hinge_status hg_output_open(struct hg_output *output, const char *path, hinge_er
     return status;
 }
 
+/* Writes all of it, however little the system takes at once; a signal in between is no failure. */
 hinge_status hg_output_write(void *arg, const char *bytes, size_t size, hinge_error *err)
 {
     struct hg_output *output = arg;
@@ -407,6 +425,8 @@ hinge_status hg_output_write(void *arg, const char *bytes, size_t size, hinge_er
     return HINGE_OK;
 }
 
+/* Brings the new file to the disk before it takes its name, so that after a crash the name stands for the old file or
+ * the whole new one. */
 hinge_status hg_output_close(struct hg_output *output, hinge_status status, hinge_error *err)
 {
     /* EINVAL: a file system that has nothing to synchronise */

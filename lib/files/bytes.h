@@ -1,6 +1,6 @@
 /*
- * Whole files in, text out: reading (mapped, unpacked), growable text, rows printed by many threads, and
- * writing by atomic rename. Nothing here knows what the bytes mean.
+ * Whole files in, text out: reading (mapped, unpacked), growable text, rows printed by many threads, and writing by
+ * atomic rename. Nothing here knows what the bytes mean. lines.h cuts them into lines, number.h makes numbers of text.
  */
 #ifndef HG_BYTES_H
 #define HG_BYTES_H

@@ -1,10 +1,15 @@
-/* Data files that are tables of text, CSV: fields apart by commas, semicolons or tabs; perhaps a header. */
+/*
+ * Data files that are tables of text, CSV: fields apart by commas, semicolons or tabs; perhaps a header. Read io_data.h
+ * before. The first line tells delimiter, number of fields and label (csv_layout); a header is told by its words, and
+ * where it cannot be told the caller is asked. Then lines are read in parallel, a row a line.
+ */
 #include "lib/files/io_data.h"
 #include "lib/files/number.h"
 
 #include <math.h>
 #include <string.h>
 
+/* Holds what the first line tells, and what is read by it. */
 struct csv {
     char delimiter;
     size_t fields; /* a line */
@@ -15,7 +20,8 @@ struct csv {
     hinge_data *data;
 };
 
-/* The field at p, without blanks and quotes around it; returns its end (a delimiter or the line's). */
+/* Finds the field at p, without blanks and quotes around it, as [*begin, *stop); returns its end (a delimiter or the
+ * line's). A quote that does not close at the field's end is a character like others. */
 static const char *csv_field(const char *p, const char *end, char delimiter, const char **begin, const char **stop)
 {
     while (p < end && *p == ' ')
@@ -75,6 +81,7 @@ static struct csv_fields csv_count(const struct hg_line *line, char delimiter, s
 
 static const char semicolon[] = "has a semicolon: decimal commas are not read";
 
+/* Says that line 1 may be a header or an example, and which option says so. */
 static hinge_status refuse_first_line(const struct csv_fields *fields, size_t label, const struct hg_source *source,
                                       hinge_error *err)
 {
@@ -88,8 +95,8 @@ static hinge_status refuse_first_line(const struct csv_fields *fields, size_t la
                       fields->word == label + 1 ? "" : ", or that it is the label (--label-column, label_column)");
 }
 
-/* A header has no number in it. A line of which only some fields are numbers may be either: the caller must say, unless
- * the label alone is a word, as in line 2. */
+/* Decides whether line 1 is a header: one has no number in it. A line of which only some fields are numbers may be
+ * either: the caller must say, unless the label alone is a word, as in line 2. */
 static hinge_status csv_header(struct csv *csv, const struct csv_fields *fields, const struct hg_source *source,
                                const char *second, hinge_error *err)
 {
@@ -111,6 +118,7 @@ static hinge_status refuse_field(const struct hg_line *line, size_t field, const
     return hg_fail_line(err, line, "column %zu: '%s' %s", field + 1, hg_excerpt_all(begin, stop).text, why);
 }
 
+/* Reads a feature, and says of what is none what it may be: a decimal comma, or the label in another column. */
 static hinge_status csv_number(const struct csv *csv, const struct hg_line *line, size_t field, const char *begin,
                                const char *stop, double *value, hinge_error *err)
 {
@@ -194,6 +202,7 @@ static hinge_status csv_layout(struct csv *csv, const struct hg_source *source, 
     return csv_header(csv, first, source, second, err);
 }
 
+/* Looks at the layout alone; errors are told when the file is read. */
 bool hg_csv_splits(const struct hg_source *source)
 {
     struct csv csv = { 0 };
@@ -217,6 +226,8 @@ static hinge_status csv_words(struct csv *csv, const struct hg_source *source, c
     return i > 1 && i == data->x.rows ? refuse_first_line(first, csv->label, source, err) : HINGE_OK;
 }
 
+/* Takes labels' kind from the first line of data, and reads lines of the caller's part. Rows that are checked alone go
+ * to one place, therefore by one thread. */
 hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     const char *text = source->data, *end = text + source->size;

@@ -1,4 +1,11 @@
-/* Data files: which format it is, LIBSVM's text, and writing. The other formats are in npy.c and csv.c. */
+/*
+ * Data files: which format it is, LIBSVM's text, and writing. The other formats are in npy.c and csv.c. Read io_data.h
+ * and lines.h before.
+ *
+ * Reading LIBSVM's text: lines are counted, and the highest index is found (lines.c); columns that hold something are
+ * found where most would be empty; room is reserved; lines are read into their rows by all threads; words of labels are
+ * numbered. The first failure by line is told, whatever the number of threads.
+ */
 #include "lib/files/io_data.h"
 #include "lib/files/number.h"
 
@@ -52,6 +59,7 @@ void hinge_data_free(hinge_data *data)
 
 /* ---- labels -------------------------------------------------------------------------------------------- */
 
+/* Takes a label that is no number for a word, and with it all labels; an empty field is neither. */
 void hg_labels_begin(struct hg_labels *labels, size_t column, const struct hg_line *line, const char *p,
                      const char *stop)
 {
@@ -90,6 +98,7 @@ static bool is_beyond_doubles(const char *p, const char *stop, double value)
     return !hg_same_word(p, stop, exact);
 }
 
+/* Checks a label by the kind of the first one; where labels are checked only, nothing is kept. */
 hinge_status hg_labels_take(const struct hg_labels *labels, size_t i, const struct hg_line *line, const char *p,
                             const char *stop, hinge_error *err)
 {
@@ -204,6 +213,7 @@ static hinge_status read_pairs_line(const void *arg, const struct hg_line *given
     return HINGE_OK;
 }
 
+/* Reads a line, and says of one that fails and looks like CSV that it does. */
 static hinge_status read_libsvm_line(const void *arg, const struct hg_line *line, size_t i, size_t *nonzeros,
                                      hinge_error *err)
 {
@@ -216,7 +226,8 @@ static hinge_status read_libsvm_line(const void *arg, const struct hg_line *line
     return status;
 }
 
-/* The columns that are asked for, or those that hold something where a dense matrix would be all but empty. */
+/* Finds the columns that are asked for, whose rest goes into a norm, or those that hold something where a dense matrix
+ * of all would be all but empty (drop_empty): text of few high indices then takes the memory of its own columns. */
 static hinge_status find_columns(struct hg_lines *lines, const struct hg_source *source, struct libsvm *libsvm,
                                  hinge_error *err)
 {
@@ -236,8 +247,8 @@ static hinge_status find_columns(struct hg_lines *lines, const struct hg_source 
     return status;
 }
 
-/* Reserves what the lines need. Where that cannot be had, an error in the text comes first: the huge index may
- * stand behind it. */
+/* Reserves what the lines need. Where that cannot be had, an error in the text comes first: the huge index may stand
+ * behind it. Rows are then read without memory, to find it. */
 static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_source *source, struct libsvm *libsvm,
                                    hinge_error *err)
 {
@@ -261,11 +272,13 @@ static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_sourc
     return other != HINGE_OK ? other : status;
 }
 
+/* Computes floor(count k / n) without the product. */
 size_t hg_share_of(size_t count, size_t k, size_t n)
 {
     return count / n * k + count % n * k / n;
 }
 
+/* Cuts at the first lines that begin at the share's bytes, so that each line is of one part. */
 const char *hg_lines_of_part(const struct hg_file_part *part, const char *text, size_t *size)
 {
     if (part->of == 0)
@@ -276,7 +289,8 @@ const char *hg_lines_of_part(const struct hg_file_part *part, const char *text, 
     return begin;
 }
 
-/* The first label of all decides what those of a part are. */
+/* Reads a part's lines. The first label of the whole file decides what those of a part are. A part without a line
+ * leaves data all zero. */
 static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     struct hg_lines lines;
@@ -317,6 +331,7 @@ static bool ends_with(const char *name, size_t length, const char *ending)
     return length >= n && strncasecmp(name + length - n, ending, n) == 0;
 }
 
+/* Tells the format by the option, the bytes of .npy, or the name's ending, packed or not; all else is LIBSVM's text. */
 static hinge_format format_of(const struct hg_source *source)
 {
     size_t length = strlen(source->name);
@@ -378,6 +393,7 @@ static void skip_empty_end(struct hg_source *source)
     source->size = n;
 }
 
+/* Passes over what text may have around its lines, and reads. */
 static hinge_status read_as(hinge_format format, struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     if (format == HINGE_FORMAT_NPY)
@@ -441,6 +457,8 @@ static hinge_status read_data(const char *name, bool file, const void *memory, s
     return status;
 }
 
+/* Asks for a file that is mapped as it stands, so that a reader of a part touches the part's bytes alone, and for rows
+ * that can be read without knowing all others. */
 bool hg_data_splits(const char *path, const struct hg_bytes *bytes, const hinge_data_options *options)
 {
     struct hg_source source = { .name = path, .data = bytes->data, .size = bytes->size, .options = options };
@@ -496,6 +514,7 @@ struct examples {
     const double *y;
 };
 
+/* Prints a label and the features that are not 0: what LIBSVM reads, and this reads back to the bit. */
 static hinge_status print_example(const void *arg, size_t i, struct hg_text *text, hinge_error *err)
 {
     const struct examples *examples = arg;

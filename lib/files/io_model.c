@@ -85,6 +85,7 @@ enum trait {
     ONE_CLASS = 1024
 };
 
+/* Tells all traits of a model as far as it is read. */
 static unsigned traits_of(const struct hinge_model *m)
 {
     const hinge_kernel_row *kernel = hinge_kernel_info(m->kernel.type);
@@ -139,6 +140,7 @@ static const struct key_row {
     [TRAINING] = { "hinge_training", REALS, ANY, AT(training), AT(n_training), NULL },
 };
 
+/* Returns how many values a list is to have: what the model says where its row says it does, or ten marks. */
 static size_t values_due(const struct hinge_model *m, enum key key)
 {
     return rows[key].n == 0 ? N_MARKS : *(const size_t *)(const void *)((const char *)m + rows[key].n);
@@ -155,6 +157,7 @@ static const char *word_of(const struct hinge_model *m, enum key key)
     return key == KERNEL_NAME ? m->kernel.name : "one_vs_rest";
 }
 
+/* Writes a line, unless the model has no such list. */
 static void print_key(const struct hinge_model *m, enum key key, struct hg_text *text)
 {
     const struct key_row *row = &rows[key];
@@ -373,8 +376,8 @@ static bool read_one(struct reader *r, enum key key)
     return true;
 }
 
-/* Numbers of problems and classes are believed only once as many values stand there. One-vs-rest is told only where it
- * is meant and makes a difference. */
+/* Reads counts and parameters, in the table's order. Numbers of problems and classes are believed only once as many
+ * values stand there. One-vs-rest is told only where it is meant and makes a difference. */
 static bool read_sizes(struct reader *r)
 {
     struct hinge_model *m = r->model;
@@ -407,7 +410,8 @@ static size_t count_values(const struct reader *r, enum key key)
     return words;
 }
 
-/* A list sets the number of features, or of what training tells; all others are told by nr_class. */
+/* Checks how many values a list has. hinge_scale_factor sets the number of features, and hinge_training that of its
+ * own; all others are told by nr_class, or by the model's features. */
 static bool check_count(struct reader *r, enum key key, size_t n)
 {
     struct hinge_model *m = r->model;
@@ -428,7 +432,7 @@ static bool check_count(struct reader *r, enum key key, size_t n)
                 n, m->n_classes, values_due(m, key));
 }
 
-/* Counts are nr_sv, whose sum is total_sv. */
+/* Reads a list's numbers into room for as many; nr_sv's are counts, whose sum is total_sv. */
 static bool read_values(struct reader *r, enum key key, void *at)
 {
     struct hg_line line = r->lines[key];

@@ -1,4 +1,8 @@
-/* Data files of NumPy, .npy: one array of numbers behind a header that is a dictionary of Python. */
+/*
+ * Data files of NumPy, .npy: one array of numbers behind a header that is a dictionary of Python (NumPy's format
+ * description, NEP 1). Read io_data.h before. Elements are read by their bytes, so that neither order nor alignment
+ * matters.
+ */
 #include "lib/files/io_data.h"
 #include "lib/files/number.h"
 
@@ -7,6 +11,7 @@
 
 /* ---- .npy: the header ---------------------------------------------------------------------------------- */
 
+/* Holds what the header tells; data points into the file's bytes. */
 struct npy {
     char kind;   /* 'f', 'i', 'u', 'b' */
     size_t item; /* bytes an element */
@@ -73,6 +78,7 @@ static const char *parse_descr(const char *p, const char *end, struct npy *npy)
     return one_of(text[1], "fiub") && one_of(text[2], sizes) ? p : NULL;
 }
 
+/* Reads True or False. */
 static const char *parse_order(const char *p, const char *end, struct npy *npy)
 {
     p = skip_space(p, end);
@@ -182,6 +188,7 @@ static uint64_t load_bits(const unsigned char *p, size_t n)
     return n < 4 ? low : low | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
 }
 
+/* Loads element i, j as an integer, whatever the order of bytes and of dimensions. */
 static uint64_t element_bits(const struct npy *npy, size_t i, size_t j)
 {
     size_t place = npy->fortran_order ? j * npy->rows + i : i * npy->cols + j;
@@ -191,6 +198,7 @@ static uint64_t element_bits(const struct npy *npy, size_t i, size_t j)
     return bits;
 }
 
+/* Converts an element to a double: floats by their bits, integers by value, which rounds those beyond 2^53. */
 static double element(const struct npy *npy, size_t i, size_t j)
 {
     uint64_t bits = element_bits(npy, i, j);
@@ -239,7 +247,8 @@ static hinge_status refuse_element(const char *name, size_t i, size_t j, double 
     return status;
 }
 
-/* Rows from the first on; those that are checked alone all go to one place. */
+/* Fills rows from the first on; those that are checked alone all go to one place. The lowest row that fails is looked
+ * at again, so that the message does not depend on threads. */
 static hinge_status fill_npy(const struct hg_source *source, const struct npy *npy, size_t first, size_t rows,
                              hinge_data *data, hinge_error *err)
 {
@@ -297,6 +306,7 @@ static hinge_status read_npy_labels(const char *path, double *y, size_t n, size_
     return status;
 }
 
+/* Takes f4 for f32 and all others for f64, and the caller's part of the rows. */
 hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     struct npy npy = { 0 };

@@ -1,9 +1,12 @@
 /*
- * A decimal of a size that data have, of up to 19 digits times a power of ten from 10^-27 to 10^27, is rounded once: as
- * the quotient or product of two doubles where digits and power of ten are such, otherwise by integers of 128 bits,
- * since 5^27 takes 63. What is written is the first of 15, 16 and 17 digits that reads back. All that is larger, longer
- * or written otherwise goes to strtod_l and snprintf, and so does what is no such double where the compiler has no such
- * integers.
+ * Numbers as text (number.h). A decimal of a size that data have, of up to 19 digits times a power of ten from 10^-27
+ * to 10^27, is rounded once: as the quotient or product of two doubles where digits and power of ten are such,
+ * otherwise by integers of 128 bits, since 5^27 takes 63. What is written is the first of 15, 16 and 17 digits that
+ * reads back. All that is larger, longer or written otherwise goes to strtod_l and snprintf, and so does what is no
+ * such double where the compiler has no such integers.
+ *
+ * Buys: reading 17 digits takes 30 ns a number instead of strtod_l's 151, 16 digits 20 instead of 37; writing 15 digits
+ * 24 instead of 333 (doc/tried.md). Numbers beyond these sizes go the slow way, as test/test_number.c has them.
  */
 #include "lib/files/number.h"
 
@@ -24,6 +27,7 @@ static const uint64_t five_to_the[MOST_FIVES + 1] = {
     1490116119384765625U, 7450580596923828125U
 };
 
+/* Makes 2^exponent by its bits; exponents are those of normal doubles. */
 static double power_of_two(int exponent)
 {
     uint64_t bits = (uint64_t)(exponent + 1023) << 52;
@@ -35,7 +39,9 @@ static double power_of_two(int exponent)
 #ifdef __SIZEOF_INT128__
 __extension__ typedef unsigned __int128 wide;
 
-/* Rounds w * 10^q, w > 0. */
+/* Rounds w * 10^q, w > 0, |q| <= 27: w 5^|q| or w / 5^|q| in 128 bits, then a power of two, which is exact. The product
+ * is below 2^127, and the conversion rounds it once. The quotient has at least 63 bits, and a bit for what was cut
+ * off. */
 static bool round_wide(uint64_t w, int q, double *value)
 {
     if (q >= 0) {
@@ -50,8 +56,8 @@ static bool round_wide(uint64_t w, int q, double *value)
     return true;
 }
 
-/* Makes 18 digits of v, and tells whether it is more than they say; 10^-*k is what the last one is worth. v is from
- * 10^-4 to 10^13. */
+/* Makes 18 digits of v, floor(v 10^*k), and tells whether v is more than they say. v is from 10^-4 to 10^13 and normal.
+ * 1262611 / 2^22 is log10(2); the guess of k may be one too many, and then the digits are 19. */
 static uint64_t scale_wide(double v, int *k, bool *more)
 {
     uint64_t c, digits;
@@ -158,6 +164,8 @@ static const char *parse_slowly(const char *p, const char *end, double *value)
     return n > 0 ? p + n : NULL;
 }
 
+/* Reads digits, point, digits and exponent as w 10^q. Digits in front are taken one by one, as they are few; those
+ * behind the point by eights. Zeros in front do not count as digits. */
 const char *hg_parse_double(const char *p, const char *end, double *value)
 {
     const bool negative = p < end && *p == '-';
@@ -259,6 +267,8 @@ size_t hg_format_digits(char *buffer, double v, int digits)
     return kept;
 }
 
+/* Writes whole numbers below 1e17 as such, the sizes of data by format_wide, and the rest by trying 15, 16, 17
+ * digits. */
 size_t hg_format_double(char *buffer, double v)
 {
     double size = fabs(v), back = 0;
