@@ -21,6 +21,9 @@ static uint64_t most_steps(size_t n)
     return HG_MIN(5000 * ((uint64_t)n + 100), 10000000 + 1000 * (uint64_t)n);
 }
 
+/* Bounds steps, rounds and kernel values, whichever is reached first. All are counts, so that a run ends at the same
+ * place on any machine; each is far beyond what a run that converges is known to take. The values are those of 1e5 +
+ * 250 n rows of all points. */
 bool hg_is_work_enough(uint64_t steps, uint64_t rounds, size_t n, double columns)
 {
     uint64_t most_rounds = HG_MAX((uint64_t)100000, 100000000 / HG_MAX((uint64_t)n, (uint64_t)1));
@@ -29,6 +32,9 @@ bool hg_is_work_enough(uint64_t steps, uint64_t rounds, size_t n, double columns
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
+/* Doubles q while n is more than 24 q, to the most. Larger W ask for fewer rows, but K_WW and steps grow: q of 4,096
+ * and 8,192 ask for 10 to 25 % fewer and take as long, 512 takes more rounds and as long (doc/tried.md). A caller sets
+ * it by options.working_set. */
 size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layers)
 {
     size_t q = 256, most = hg_is_cheap(rows) ? 1024 : 2048;
@@ -73,7 +79,8 @@ static bool allocate(struct hg_run *r)
     return ok;
 }
 
-/* K(x, x), and the points whose error is always measured. */
+/* Takes K(x, x) of all points, and lists those whose values rounding alters most, which the source tells by their size:
+ * their error is always measured. There is no list where so few points are all measured anyway. */
 static hinge_status look_at_diagonal(struct hg_run *r)
 {
     struct hg_doubts *d = &r->doubts;
@@ -102,6 +109,9 @@ static void begin_judging(struct hg_run *r)
     r->w.fresh_moved = 0;
 }
 
+/* Makes a run ready: W's size, room, all points active in the source's order, the block of W, the store and the
+ * diagonal. A run that nobody can halt has a stop of its own, as progress may ask for it. What fails is left to
+ * hg_run_free. */
 hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
 {
     r->n = r->active.m = r->qp->n;
@@ -126,6 +136,7 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
     return status;
 }
 
+/* Takes the offsets of the point at a position from its beta, which has moved, or from a new problem. */
 void hg_set_offsets(struct hg_run *r, size_t at)
 {
     hg_qp_offsets(r->qp, r->active.point[at], at, r->active.up, r->active.down);
@@ -139,7 +150,7 @@ enum {
     FACES_WORTH = 3  /* so many times their work for systems */
 };
 
-/* Steps that most W take less than, by far. */
+/* Returns a number of steps that most W take less than, by far: the others are worth another way. */
 static uint64_t some_steps(size_t n)
 {
     return FEW_STEPS * (uint64_t)n + 1024;
@@ -161,6 +172,10 @@ static bool has_faces(struct hg_w *w, const struct hg_aim *aim)
     return true;
 }
 
+/* Solves W in two parts: some steps of two entries, after which most are done; then systems on all free entries of it,
+ * where rows are f64 and there is room, or else more steps. Systems may take FACES_WORTH times the work of the steps
+ * that they stand for; a step reads two rows of f64, which is four reads of f32 an entry. Where steps were the caller's
+ * last (most_steps), nothing follows. */
 struct hg_inner_result hg_solve_w(struct hg_w *w, const struct hg_aim *aim)
 {
     struct hg_face *face = &w->face;
@@ -187,7 +202,9 @@ struct hg_inner_result hg_solve_w(struct hg_w *w, const struct hg_aim *aim)
     return done;
 }
 
-/* W is solved to half of the violation wanted, but to all of it where W is all there is. */
+/* Solves W to half of the violation wanted, or to a share of its own, but to all of it where W is all there is. The
+ * share is a tenth; a coarser one takes fewer steps and more rounds (doc/tried.md). Where a fold begins near its
+ * solution it is a fiftieth. Steps end early where half of W would do instead of all points (hg_may_halve_w). */
 static struct hg_inner_result solve_inside(struct hg_run *r, bool whole)
 {
     size_t rows = r->store.cache.most_bytes, newton = r->opt->newton_bytes;
@@ -204,6 +221,8 @@ static struct hg_inner_result solve_inside(struct hg_run *r, bool whole)
     return done;
 }
 
+/* Loads beta and g of W, solves, and brings back beta; g of other points is hg_update_gradient's. A point of two layers
+ * may have moved in both and not in their sum: its offsets are set anew, but its row is not asked for. */
 void hg_solve_block(struct hg_run *r)
 {
     struct hg_active *a = &r->active;
@@ -255,7 +274,9 @@ double hg_change_of_objective(const struct hg_run *r)
 }
 
 /* Makes one round: W, K_WW, the inner solve, the gradient, the new extremes. Where W is all points, the inner solve has
- * brought the gradient up to date already. Each step's seconds go to its own phase of the report. */
+ * brought the gradient up to date already. Each step's seconds go to its own phase of the report. An update that was
+ * ended half-way leaves g torn: then the objective goes by K_WW, and the run ends in hg_judge, as it was halted or has
+ * failed. */
 static hinge_status one_round(struct hg_run *r)
 {
     double t = hg_now();
@@ -280,6 +301,7 @@ static hinge_status one_round(struct hg_run *r)
     return status;
 }
 
+/* Tells the callback how far the run is; a word of it ends the run as a halt by the caller. */
 void hg_report_progress(struct hg_run *r)
 {
     if (r->opt->progress == NULL)
@@ -314,6 +336,8 @@ static hinge_status begin(struct hg_run *r)
     return status;
 }
 
+/* Tidies beta by at most eps / (1000 n max K(x, x)) an entry: |K_ij| is at most the largest diagonal value, so that n
+ * such moves change no F by more than eps / 1000. */
 void hg_tidy(struct hg_run *r)
 {
     double largest = 0;
@@ -394,6 +418,8 @@ static hinge_status call_then(struct hg_run *r, hinge_error *err)
     return status;
 }
 
+/* Takes boxes, offsets and beta of the new problem into the slots of W. Slots, their ages and K_WW are of points and
+ * stay as they are. */
 void hg_renew_block(struct hg_run *r)
 {
     for (size_t k = 0; k < r->w.n; k++)
@@ -430,6 +456,12 @@ static hinge_status start_again(struct hg_run *r)
     return status;
 }
 
+/* Goes on as a run that is close to its end: few points are measured, violators of a small violation stay out of W, and
+ * no other solver is turned to (leaves). Rounds are numbered on from the first problem's, as ages in W and stamps in
+ * the cache are rounds, and the report's are counted from there. The first problem's options are back in place
+ * afterwards. Buys: train -b 1 takes 1.5 times as long as train alone, and 5.0 where its five folds are trained by
+ * themselves (a9a, C = 1), 1.6 and 3.2 (ijcnn1, C = 10), 1.6 and 7.4 (casp); doc/tried.md. options.then = NULL turns it
+ * off. */
 hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64_t max_iter, double *g,
                           struct hg_smo_result *result, hinge_error *err)
 {
@@ -460,6 +492,8 @@ hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64
     return status;
 }
 
+/* Makes the run, which lives on this function's stack and nowhere else, and frees it however it ends. Other problems
+ * may follow only where g of all points is proven. */
 hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,
                           const struct hg_smo_options *options, struct hg_smo_result *result, hinge_error *err)
 {

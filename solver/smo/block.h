@@ -1,7 +1,10 @@
 /*
  * Block SMO: the default solver. A working set W of q points is solved to (near) optimality by second-order SMO on
  * K_WW, then the rows of the points that moved update the gradient of all active points. Read qp.h and
- * lib/rows/rows.h before.
+ * lib/rows/rows.h before; doc/solver.md has the formulas, and run.h which file does what.
+ *
+ * Buys: rows are asked for many at a time, which GEMM and panels make faster than one by one, and only for points that
+ * moved: one that was looked at and is no support vector costs q entries of K_WW and never a row.
  */
 #ifndef HG_BLOCK_H
 #define HG_BLOCK_H

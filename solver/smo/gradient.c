@@ -7,8 +7,9 @@
  * not show. hg_measure_error looks at 64 points, hg_prove makes g exact for as many as decide, hg_correct_gradient
  * makes all of it anew; hg_look_at_start and hg_look_at_rows say when the last is worth what it costs.
  *
- * Buys: rows in f32 are half the bytes, and twice the values an instruction; what is told at the end holds for f64. A
- * source that is passed as rows and exact both (rows == exact) turns all of it off, as there is nothing to be wrong by.
+ * Buys: rows in f32 are half the bytes, and twice the values an instruction; what is told at the end holds for f64.
+ * Where a source is passed as rows and exact both (rows == exact), nothing is looked at on the way, and hg_prove
+ * measures what rounding in f64 has left.
  */
 #include "solver/smo/run.h"
 

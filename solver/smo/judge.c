@@ -25,6 +25,9 @@ bool hg_may_use_newton(const struct hg_run *r)
     return r->opt->newton_bytes > 0 && !r->qp->no_sum && !hg_is_out_of_steps(r); /* its systems hold the sums */
 }
 
+/* Counts the round's work in reads of a value: rows for m active points, two rows of K_WW a step, and the fresh rows of
+ * K_WW. The range of F, by which a violation is near or far, takes a pass over the active points and is looked at now
+ * and then only, but where W is all of them: there a round is a whole run. */
 bool hg_run_wants_newton(struct hg_run *r, uint64_t steps)
 {
     const struct hg_active *a = &r->active;
@@ -44,6 +47,7 @@ bool hg_run_wants_newton(struct hg_run *r, uint64_t steps)
     return hg_newton_is_due(&r->course.newton, r->qp, r->exact, violation, high - low, r->course.target);
 }
 
+/* Counts a face as a round, and tells the callback of the block's violation. */
 static void newton_progress(void *arg, double violation)
 {
     struct hg_run *r = arg;
@@ -52,6 +56,10 @@ static void newton_progress(void *arg, double violation)
     hg_report_progress(r);
 }
 
+/* Lets the finish go on from beta, by rows in f64, with the memory that the rows in the cache leave. Its rounds are
+ * none of patience's: best_round moves with them. Where it gains, g of all points is in f64, the points at rest are
+ * active, and nothing that was known to be wrong about g holds any more; where it does not, beta and g are as they
+ * were. */
 hinge_status hg_run_newton(struct hg_run *r, double most_work)
 {
     struct hg_newton_result result;
@@ -96,6 +104,7 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
 
 /* ---- the objective ----------------------------------------------------------------------------------------------- */
 
+/* Brings g from positions to points, as hg_qp_objective takes it. */
 double hg_recompute_objective(struct hg_run *r)
 {
     double *by_point = r->spare.coef;
@@ -104,6 +113,9 @@ double hg_recompute_objective(struct hg_run *r)
     return hg_qp_objective(r->qp, by_point);
 }
 
+/* Keeps beta as the one to go back to. Objectives are compared with HG_CERTAIN times the noise of the new one between
+ * them: rounding may lead a run back and forth, and a beta is not to be kept for what rounding made of it. What is
+ * known of it, violation and biases, is kept beside it. */
 void hg_keep(struct hg_run *r)
 {
     struct hg_course *c = &r->course;
@@ -155,6 +167,8 @@ static hinge_status give_up(struct hg_run *r)
     return end_with(r, HINGE_MAX_ITER);
 }
 
+/* Ends a run that gains nothing. By rows that are not f64 that may be their rounding's doing, and the caller is told to
+ * try better ones. */
 static hinge_status stall(struct hg_run *r)
 {
     r->res->coarse = r->rows->type != HINGE_F64; /* rows in f64 may get further */
@@ -166,7 +180,8 @@ static bool is_small(struct hg_run *r)
     return r->report->violation <= r->course.target;
 }
 
-/* The gradient was mended or completed. */
+/* Goes on where a gradient was mended or completed: all rules anew where the violation is small still, or the run was
+ * stopped meanwhile; otherwise with another round. */
 static hinge_status judge_changed(struct hg_run *r, hinge_status status)
 {
     r->course.next = is_small(r) || hg_is_stopped(r) ? HG_ANEW : HG_GO_ON;
@@ -183,7 +198,14 @@ static hinge_status look_at_rows(struct hg_run *r)
 
 /* Finds out whether the violation is small for all points, and whether the rows are exact enough to say so. The order
  * is that of cost: points at rest wake, g becomes exact where it decides, the goal is set lower, and in the end all of
- * g is made anew in f64. */
+ * g is made anew in f64.
+ *
+ * The goal can be lower where rows are right to a share of eps: at a violation of `left` by g, it is at most eps with
+ * an error at both ends of it, and a tenth of that. A goal of less than a quarter of eps costs more than a new
+ * gradient; one that has hardly changed was tried already.
+ *
+ * Where a first problem was proven with an error far below eps, this one's near its solution (ERRS_MORE times that) is
+ * small as well, and nothing is measured. */
 static hinge_status verify(struct hg_run *r)
 {
     double eps = r->opt->eps;
@@ -226,6 +248,7 @@ static hinge_status look_ahead(struct hg_run *r)
     return HINGE_OK;
 }
 
+/* Notes the best violation and its round, from which patience counts. */
 static hinge_status mark(struct hg_run *r)
 {
     r->course.best = r->report->violation;
@@ -233,8 +256,10 @@ static hinge_status mark(struct hg_run *r)
     return HINGE_OK;
 }
 
-/* The gradient and the objective anew say whether there was no progress for long; rounding is none. Newton's steps are
- * the last resort. */
+/* Makes the gradient and the objective anew, to find out whether there was no progress for long: a violation may go up
+ * and down while the objective falls. Progress is more than the objective's noise since it was last computed so, as
+ * what rounds add up drifts with the error of g. Newton's steps are the last resort, once. Where that is in vain too,
+ * the run ends; the best beta that was kept is the result's (block.c, finish). */
 static hinge_status look_back(struct hg_run *r)
 {
     double before = r->course.last_objective, begin = hg_now();
@@ -288,6 +313,7 @@ static bool comes_near(struct hg_run *r)
     return r->course.phase == HG_FAR && r->report->violation <= AHEAD * r->course.target && may_err(r);
 }
 
+/* Says whether the steps are used up, or whether the caller leaves: another solver may do the rest in less time. */
 static bool is_out_of_steps(struct hg_run *r)
 {
     const struct hg_smo_options *o = r->opt;
@@ -325,6 +351,10 @@ static const struct rule {
     { is_better,         mark,         false },
 };
 
+/* Goes through the rules from the first: each that applies is acted by, and says in next whether the run goes on,
+ * whether all rules are asked again, or those below it. All are asked again where the run was halted, which the first
+ * rule ends, or where waking points or correcting g has left the violation small: corrections are counted, so that has
+ * an end. */
 hinge_status hg_judge(struct hg_run *r)
 {
     for (size_t k = 0; k < sizeof RULES / sizeof *RULES;) {

@@ -31,10 +31,13 @@ enum {
     HG_MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
 };
 
-/* The cut of folds. A round leaves a tenth of the violation: points of small ones would only be carried along. */
+/* The cut of folds, a share of the largest violation: points that violate by less stay out of W. A round leaves a tenth
+ * of the violation, so they would only be carried along. Buys: a quarter fewer columns of K_WW in folds; other
+ * trainings have no cut, as half would cost ijcnn1, C = 1000, 25 million steps instead of 0.9 (doc/tried.md). */
 #define HG_CUT 0.3
 
-/* Takes a difference of objectives of so many times their noise for more than noise. */
+/* Takes a difference of objectives of so many times their noise for more than noise: the noise itself is an
+ * estimate. */
 #define HG_CERTAIN 32.0
 
 struct hg_candidate {
@@ -307,7 +310,8 @@ hinge_status hg_wake_all(struct hg_run *r);
 void hg_worst_first(struct hg_candidate *c, size_t n, size_t k);
 
 /* Says whether W is all points, of classes, most of which come to a bound and stay: half of it will do. Buys: letter,
- * 3,000 rows, C = 5e4 (325 pairs of classes): 1.9 times as fast at eps = 1e-5, 1.2 at 1e-3. */
+ * 3,000 rows, C = 5e4 (325 pairs of classes), 445 instead of 840 ms at eps = 1e-5, nothing at 1e-3; regression would
+ * take up to three times as long (doc/tried.md). A working set that was asked for turns it off. */
 static inline bool hg_may_halve_w(const struct hg_run *r)
 {
     enum { LEAST = 128 };
@@ -320,7 +324,7 @@ void hg_select_block(struct hg_run *r);
 
 /* Fresh points go into slots that are empty, then into those of the points that have been in W longest, by put(), which
  * fills in their beta, lo and hi; where most of W is free, points at a bound go first: free ones would be back in the
- * next round (a9a, C = 100: 89 rounds, not 125). */
+ * next round (a9a, C = 100: 91 rounds, not 125; ijcnn1, C = 1000, 18, not 33; doc/tried.md). */
 void hg_place_fresh(struct hg_w *w, uint64_t round, size_t count, void (*put)(void *arg, size_t slot, size_t f),
                     void *arg);
 
