@@ -58,9 +58,9 @@ static inline __m512 add_16(__m512 sum, const uint8_t *code, __m512 high, __m512
     return _mm512_fmadd_ps(f.low, f.high, sum);
 }
 
-/* Sums rows at 64 columns in f32: the coefficient is put into the table of high digits once a row, so that a value and
- * its product with the coefficient cost one multiply-add. At most 16 rows come at a time, after which f64 takes over.
- */
+/* Sums rows at 64 columns in f32: the coefficient is put into the table of high digits once a row, so that a value
+ * and its product with the coefficient cost one multiply-add. At most 16 rows come at a time, after which f64 takes
+ * over. */
 static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code, double *sum)
 {
     __m512 a = _mm512_setzero_ps(), b = a, c = a, d = a;

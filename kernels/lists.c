@@ -82,8 +82,8 @@ static size_t own_room(const struct hg_tiler *t)
     return hg_panel_cols(t->type) * hg_stride(t) * hg_size_of(t->type);
 }
 
-/* Lays out lists as if no value were 0: a vector's begin at its number times d, so that threads fill them side by side.
- */
+/* Lays out lists as if no value were 0: a vector's begin at its number times d, so that threads fill them side by
+ * side. */
 static size_t lay_left(const struct hg_tiler *t, const struct hg_points *points, size_t count, char *base,
                        struct hg_left *left)
 {

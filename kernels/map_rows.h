@@ -6,8 +6,8 @@
  */
 #define OF(name) GLUE(name, BITS)
 
-/* Holds what of a row's maps depends on the kernel alone, and the row's norm. exp: of -gamma (RBF) or of -2 (sigmoid).
- */
+/* Holds what of a row's maps depends on the kernel alone, and the row's norm. exp: of -gamma (RBF) or of -2
+ * (sigmoid). */
 struct OF(row) {
     struct OF(scale) exp;
     REAL gamma, coef0, norm;

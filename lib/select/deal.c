@@ -1,6 +1,7 @@
 /*
  * Folds: the caller's own, or rows dealt at random, so that each fold gets its share of each class, and rows of a group
- * stay together. Read select.h before.
+ * stay together. Read select.h before. In out->fold a row has the number of the fold that holds it out, -1 where none
+ * does; the folds of repeat r have the numbers r folds, r folds + 1, ... What is drawn depends on params.seed alone.
  */
 #include "lib/folds.h"
 #include "lib/select/select.h"
@@ -10,6 +11,7 @@
 
 /* ---- the caller's folds ------------------------------------------------------------------------------------------ */
 
+/* Takes the caller's folds, as many as the highest number says. */
 static hinge_status take_folds(struct hg_selecting *s, hinge_error *err)
 {
     const int *fold = s->options.fold;
@@ -43,7 +45,8 @@ static int by_size(const void *a, const void *b)
     return p->lot < q->lot ? -1 : p->lot > q->lot;
 }
 
-/* Each group goes to the fold that has fewest rows so far. */
+/* Deals groups, the largest first, each to the fold that has fewest rows so far: the greedy rule by which folds end
+ * about as large as groups allow (Graham 1969). Rows of a group are found by sorting them by group. */
 static hinge_status deal_groups(struct hg_selecting *s, uint64_t *state, int *fold, hinge_error *err)
 {
     struct hg_numbered *row; /* by group */
@@ -94,6 +97,7 @@ static hinge_status check_folds(const struct hg_selecting *s, const int *fold, h
                                       used);
 }
 
+/* Makes folds for each repeat, one random state for all; the caller's folds are not repeated. */
 hinge_status hg_deal(struct hg_selecting *s, hinge_error *err)
 {
     const hinge_select_options *o = &s->options;

@@ -1,6 +1,10 @@
 /*
  * Fields: the points of all rows, as all folds have them or one fold whose scaling is its own, and the kernel rows over
- * them that folds share; in f32, or in f64 where rounding shows. Read select.h and solver/smo/many.h before.
+ * them that folds share; in f32, or in f64 where rounding shows. Read select.h and solver/smo/many.h before. A field is
+ * made once (hg_fields_init); its kernel changes with the points (hg_fields_take), and its rows' type where their
+ * rounding shows (hg_field_widens). Buys: what folds share is made once, so that a9a's and ijcnn1's grids make 1.08 and
+ * 1.17 times as many rows as their trainings have different support vectors (doc/model-selection.md). Folds that are
+ * scaled each by itself (params.scaling without ranges) share nothing, one field a fold.
  */
 #include "lib/params.h"
 #include "lib/select/select.h"
@@ -11,6 +15,7 @@
 /* Below this, in units of decision values, what rounding leaves of rows in f32 may show. */
 static const double COARSE_EPS = 1e-4;
 
+/* Says whether rows may be in f32: asked for, or left to hinge and good enough for the folds' eps. */
 static bool may_be_f32(const struct hg_selecting *s)
 {
     return s->params.kernel.type != HINGE_USER &&
@@ -88,6 +93,8 @@ static hinge_status centre_linear(struct hg_problem *pr, hinge_error *err)
                                         : hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
 }
 
+/* Makes a field: rows (scaled), the problem of all rows, its points in the order of folds, the copy in f32 or counts,
+ * and the solver of many problems with its room for rows. */
 static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, size_t f, size_t bytes, hinge_error *err)
 {
     int threads = hg_threads(s->params.threads);
@@ -105,6 +112,7 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     return status;
 }
 
+/* Gives each field its part of the bytes for rows, half of the memory unless the caller says. */
 hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err)
 {
     const hinge_scaling *scaling = s->given->scaling;
@@ -141,6 +149,7 @@ static void close_kernel(struct hg_selecting *s, struct hg_field *field)
     field->open = field->checks = false;
 }
 
+/* Opens a source over all points, in f32 or f64. */
 static hinge_status open_rows(struct hg_field *field, bool f32, int threads, struct hg_gram *gram, hinge_error *err)
 {
     const struct hg_problem *pr = &field->problem;
@@ -148,6 +157,7 @@ static hinge_status open_rows(struct hg_field *field, bool f32, int threads, str
                : hg_problem_exact(pr, NULL, pr->n, threads, gram, err);
 }
 
+/* Opens the rows of the kernel in hand: one source for all threads together, and one for each by itself. */
 static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, hinge_error *err)
 {
     const struct hg_problem *pr = &field->problem;
@@ -162,7 +172,7 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
     return status;
 }
 
-/* The largest error of g at some points of a part, by the same sums over rows in f64. */
+/* Measures the largest error of g at 32 points of a part, evenly chosen, by the same sums over rows in f64. */
 static hinge_status measure_error(struct hg_field *field, const struct hg_part *part, double *error, hinge_error *err)
 {
     enum { SAMPLE = 32 };
@@ -207,6 +217,8 @@ hinge_status hg_field_widens(const struct hg_selecting *s, const struct hg_part 
     return status;
 }
 
+/* Closes the rows of the kernel in hand and opens those of the point's. A field stays wide for the same kernel
+ * alone. */
 hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *point, bool again, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
@@ -219,6 +231,8 @@ hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *poin
     return status;
 }
 
+/* Tells the selection how many bytes of rows were stored at once; takes fields of which none, or only some, were
+ * made. */
 void hg_fields_free(struct hg_selecting *s)
 {
     for (size_t f = 0; f < s->n_fields && s->field != NULL; f++) {

@@ -1,6 +1,7 @@
 /*
  * The points of a grid: all that ranges and lists give, each once, and the order in which they are tried. Read select.h
- * before.
+ * before. The table of points is in the order of their values, C fastest, as a caller prints it; the order of trials is
+ * the one that makes each of them cheap after the last.
  */
 #include "lib/select/select.h"
 
@@ -10,6 +11,8 @@
 
 enum { MOST_VALUES = 10000, MOST_POINTS = 20000 };
 
+/* Counts steps with a tolerance of rounding, so that an end that is a whole number of steps off belongs to the
+ * range. */
 size_t hinge_log2_range(double begin, double end, double step, double *values, size_t room)
 {
     if (!isfinite(begin) || !isfinite(end) || !isfinite(step) || (end - begin) * step < 0)
@@ -26,6 +29,7 @@ size_t hinge_log2_range(double begin, double end, double step, double *values, s
 
 enum axis { DEGREE, COEF0, GAMMA, TAU, P, NU, C, AXES }; /* the slowest first */
 
+/* Returns where a point has a parameter's value; the degree, which is an int, has no such place. */
 static double *place(hinge_grid_point *point, enum axis axis)
 {
     double *const places[] = { NULL, &point->coef0, &point->gamma, &point->tau, &point->p, &point->nu, &point->C };
@@ -48,7 +52,7 @@ static const double default_nu[] = { 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.
 
 enum { LIBSVM_C = 11, LIBSVM_GAMMA = 10 };
 
-struct axes {
+struct axes { /* the values of each parameter: value[a] [count[a]] is the caller's, or one of the arrays here */
     const double *value[AXES];
     size_t count[AXES];
     double own[AXES], C[LIBSVM_C], gamma[LIBSVM_GAMMA];
@@ -84,6 +88,7 @@ static hinge_status find_axes(const struct hg_selecting *s, struct axes *axes, h
     return HINGE_OK;
 }
 
+/* Makes a point that waits and of which no score is known. */
 static hinge_grid_point new_point(void)
 {
     hinge_grid_point point;
@@ -101,6 +106,8 @@ static bool is_there(const hinge_grid_point *points, size_t n, const hinge_grid_
     return false;
 }
 
+/* Counts through all combinations: point i has digit i mod count of C, the rest divided by it that of nu, and so on. A
+ * point that is there already, as a value was given twice, is left out. */
 hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err)
 {
     struct axes axes = { 0 };
@@ -144,6 +151,7 @@ bool hg_same_point(const hinge_grid_point *a, const hinge_grid_point *b)
     return hg_same_line(a, b) && a->C == b->C && a->nu == b->nu;
 }
 
+/* Gives the caller's parameters with the point's values. */
 hinge_params hg_point_params(const struct hg_selecting *s, const hinge_grid_point *point)
 {
     hinge_params params = *s->given;
@@ -159,6 +167,7 @@ hinge_params hg_point_params(const struct hg_selecting *s, const hinge_grid_poin
 
 /* ---- the order --------------------------------------------------------------------------------------------------- */
 
+/* Compares for qsort: by kernel, then by line (p, tau), then along the line; ties by place in the table. */
 static int by_turn(const void *a, const void *b)
 {
     const struct hg_turn *x = a, *y = b;
@@ -170,6 +179,9 @@ static int by_turn(const void *a, const void *b)
     return x->point < y->point ? -1 : 1;
 }
 
+/* Numbers kernels in the order of the table, and gives the middle one the first turn, its neighbours the next ones: the
+ * best point is mostly found early there, and others are dropped by it. Within a line C rises, and nu, as each training
+ * starts from the one before. */
 void hg_grid_order(const struct hg_selecting *s, struct hg_turn *order)
 {
     hinge_grid_point *points = s->out->points;

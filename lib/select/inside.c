@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+/* Says so where the caller names the interior point, or asks for what it alone does. */
 bool hg_select_asks_inside(const struct hg_selecting *s)
 {
     return s->params.solver == HINGE_SOLVER_INTERIOR_POINT || hg_params_need_interior(&s->params);
@@ -43,7 +44,8 @@ uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *p
     return columns > 0 ? hg_lowrank_steps(n, columns) : HG_RANK_LOOK * (uint64_t)n;
 }
 
-/* The part's problem anew, whatever its start. made: NULL, or the factor. STALLED: not to eps. */
+/* Solves the part's problem anew, whatever its start, on a factor ZZ' of its kernel. made: the factor, or NULL: it is
+ * made here. Leaves g and bias as SMO would; the outcome STALLED says that the violation is above eps. */
 static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
                                  const struct hg_lowrank *made, hinge_error *err)
 {
@@ -68,8 +70,8 @@ static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_p
     return HINGE_OK;
 }
 
-/* The part's problem anew by itself: by rows in f64, gradients made anew and Newton's finish, which problems side by
- * side do without. */
+/* Solves the part's problem anew by itself, from 0, or what hg_qp_project makes of it: by rows in f64, gradients made
+ * anew and Newton's finish, which problems side by side do without. In the end g is made again from the data. */
 static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
                                 hinge_error *err)
 {
@@ -97,7 +99,9 @@ static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_pr
     return HINGE_OK;
 }
 
-/* The better of what a part has and what SMO alone, or the interior point (made: as above), makes of it. */
+/* Takes the better of what a part has and what SMO alone, or the interior point (made: as above), makes of it, by the
+ * dual objective: the former is put back where the latter is worse, not finite, or had no memory. A problem that was
+ * ended by the caller says so whichever is taken. */
 static hinge_status improve(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part, bool alone,
                             const struct hg_lowrank *made, hinge_error *err)
 {
@@ -163,6 +167,7 @@ static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *
     return status;
 }
 
+/* Solves the whole batch by the interior point, problem by problem with all threads. */
 static hinge_status all_inside(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
@@ -201,6 +206,7 @@ static hinge_status go_on_inside(struct hg_selecting *s, const hinge_grid_point 
     return status;
 }
 
+/* Goes on only where the caller leaves the solver to hinge. */
 hinge_status hg_select_finish(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
 {
     if (hg_select_asks_inside(s))
@@ -208,6 +214,7 @@ hinge_status hg_select_finish(struct hg_selecting *s, const hinge_grid_point *po
     return hg_params_leave_solver(&s->params) ? go_on_inside(s, point, err) : HINGE_OK;
 }
 
+/* Says whether a problem has no solution to eps, though nobody has ended it. */
 static bool lacks_an_end(const struct hg_part *part)
 {
     return part->many.report.outcome == HINGE_STALLED || part->many.report.outcome == HINGE_NONFINITE;

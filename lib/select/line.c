@@ -1,7 +1,11 @@
 /*
  * A line: points that differ in C or nu alone. Each fold's problem starts from what it had at the point before, scaled
  * to the new box and mended to be feasible, and all folds of a point are solved side by side. Read select.h and
- * solver/smo/many.h before.
+ * solver/smo/many.h before. In order: parts, their starts, predictions from their gradients, the folds of a point.
+ *
+ * Buys: steps are 0.22 (ijcnn1) and 0.25 (a9a) of those of separate trainings to eps = 0.001, by starts and by the
+ * coarser eps together (doc/model-selection.md); other starts that were tried are in doc/tried.md. A test has folds
+ * trained from nothing by a grid of one point, and to an eps of its own by options.eps.
  */
 #include "lib/folds.h"
 #include "lib/model.h"
@@ -20,7 +24,7 @@ double hg_select_most_nu(const struct hg_selecting *s, size_t f, double *class_w
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-/* The points that each fold holds out, as ranges. */
+/* Lists the points that each fold holds out, as ranges: a field's points are sorted so that these are few. */
 static hinge_status find_held(struct hg_selecting *s, hinge_error *err)
 {
     size_t all = 0;
@@ -40,6 +44,8 @@ static hinge_status find_held(struct hg_selecting *s, hinge_error *err)
     return HINGE_OK;
 }
 
+/* Makes a part for each fold and two-class problem. Its points are the same for all folds, those held out among them
+ * with boxes of width 0; coefficients, gradient and working set are its own. */
 hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err)
 {
     const struct hg_problem *pr = &s->field[0].problem;
@@ -85,14 +91,14 @@ void hg_parts_forget(struct hg_selecting *s, bool with_lanes)
 
 /* ---- starts ------------------------------------------------------------------------------------------------------ */
 
-/* How much larger bounds and sums are than those that the part was solved with. */
+/* Returns how much larger bounds and sums are than those that the part was solved with. */
 static double growth(const struct hg_selecting *s, const struct hg_part *part, double C, double nu)
 {
     const hinge_task_row *task = s->problem.task;
     return (task->uses_C ? C / part->C : 1) * (task->uses_nu ? nu / part->nu : 1);
 }
 
-/* Whether larger bounds change nothing: none holds a coefficient. */
+/* Says whether larger bounds change nothing: none holds a coefficient. */
 static bool is_free(const struct hg_qp *qp)
 {
     for (size_t k = 0; k < qp->n; k++) {
@@ -124,9 +130,11 @@ static double find_shared(const struct hg_part *part, const uint32_t *equal, dou
     return sum;
 }
 
-/* The solution so far as a start of the next one's. Where bounds alone have grown, and the dual objective is no higher
- * then, coefficients stay as they are, but for what examples share that contradict each other; otherwise all grow: at
- * small C most coefficients are at their bound and stay there, at large C few are. */
+/* Takes the solution so far as a start of the next one's. With t the growth, b the coefficients and g = K b, objectives
+ * are compared: b'g / 2 + off'b + kink |b| for b as it is, t^2 b'g / 2 + t (off'b + kink |b|) for t b. Where bounds
+ * alone have grown, and the dual objective is no higher then, coefficients stay as they are, but for what examples
+ * share that contradict each other; otherwise all grow: at small C most coefficients are at their bound and stay there,
+ * at large C few are. */
 static hinge_status start_from(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
                                struct hg_qp *next, double grown, hinge_error *err)
 {
@@ -161,7 +169,8 @@ static hinge_status start_from(const struct hg_selecting *s, const struct hg_pro
     return HINGE_OK;
 }
 
-/* Sums are reached again by what coefficients lack. */
+/* Reaches the sums again (hg_qp_project), and writes into moved what that changed, of which g does not know; false: no
+ * feasible point was found. */
 static bool make_feasible(struct hg_part *part, struct hg_qp *next, const double *sums)
 {
     double size = 0;
@@ -218,7 +227,7 @@ static hinge_status begin_part(const struct hg_selecting *s, const struct hg_pro
     return status;
 }
 
-/* A class without a row in the training part has no problem. */
+/* Says whether a problem is absent: a class without a row in the training part has none. */
 static bool is_absent(const struct hg_problem *masked, const double *class_weight, size_t p)
 {
     size_t a, b;
@@ -262,7 +271,7 @@ static hinge_status begin_fold(const struct hg_selecting *s, const hinge_grid_po
     return status;
 }
 
-/* The problems of these folds, which become the batch. */
+/* Begins the problems of these folds, which become the batch; folds side by side, the first error by number is told. */
 static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *point, size_t first, size_t count,
                                 hinge_error *err)
 {
@@ -285,7 +294,8 @@ static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
-/* Decides rows by g of a problem: at its points, or (elsewhere) at those that its fold holds out. */
+/* Decides rows by g of a problem, f = (g + bias) factor: at its points, or (elsewhere) at those that its fold holds
+ * out. */
 static void decide(const struct hg_selecting *s, const struct hg_part *part, const double *g, bool elsewhere)
 {
     const struct hg_many_problem *many = &part->many;
@@ -304,7 +314,7 @@ static void decide(const struct hg_selecting *s, const struct hg_part *part, con
         }
 }
 
-/* Decides held-out rows, also those of classes that are not the problem's. */
+/* Decides held-out rows, also those of classes that are not the problem's (hg_many_apply's tell). */
 static void decide_all(void *arg, size_t k, const double *g)
 {
     const struct hg_selecting *s = arg;
@@ -378,6 +388,7 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
 
 /* ---- folds of a point -------------------------------------------------------------------------------------------- */
 
+/* Solves some parts field by field, as each field has rows of its own. What moved is in g afterwards. */
 hinge_status hg_solve_some(struct hg_selecting *s, struct hg_part *const *some, size_t count, uint64_t most,
                            hinge_error *err)
 {
@@ -408,7 +419,7 @@ static hinge_status solve_to(struct hg_selecting *s, const hinge_grid_point *poi
     return status;
 }
 
-/* The root of the mean squared error of a regression's held-out rows; infinite where there are none. */
+/* Returns the root of the mean squared error of a regression's held-out rows; infinite where there are none. */
 static double held_out_error(const struct hg_selecting *s, const struct hg_part *part)
 {
     size_t fold = hg_fold_of(s, part), at = hg_repeat_of(s, fold), count = 0;
@@ -435,6 +446,7 @@ static double small_violation(const struct hg_selecting *s, const struct hg_part
     return hg_deviation(part->g, NULL, part->n) / 10;
 }
 
+/* Says whether a problem is to go on: its violation is not small, and the eps of the last training is not reached. */
 static bool is_coarse(const struct hg_selecting *s, const struct hg_part *part)
 {
     return part->many.report.outcome == HINGE_CONVERGED && part->eps > s->params.eps &&
@@ -488,7 +500,8 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
     return status;
 }
 
-/* Rows in f32 are too coarse for some of the coefficients: the kernel again, and these folds, by rows in f64. */
+/* Looks whether rows in f32 are too coarse for some of the coefficients: then the kernel is opened again with rows in
+ * f64, and these folds are to be solved again by them, with gradients made anew. */
 static hinge_status widen(struct hg_selecting *s, hinge_grid_point *point, bool *again, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
@@ -507,6 +520,8 @@ static hinge_status widen(struct hg_selecting *s, hinge_grid_point *point, bool 
     return hg_fields_take(s, point, true, err);
 }
 
+/* Trains folds of a point: starts, SMO side by side and what ends it, once more by rows in f64 where those in f32 show,
+ * what has stalled by itself, predictions. A run that is ended early predicts nothing. */
 hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,
                             hinge_error *err)
 {

@@ -1,6 +1,8 @@
 /*
  * Scores of held-out predictions, by fold and of all rows; and the loss of a row, of which some of them are a mean.
- * Read select.h before.
+ * Read select.h before; hinge/select.h says what each score is. Rows to be scored together are a sample: those of a
+ * fold, or those of all folds of a repeat, pooled. What a score needs of them (a table of counts, decision values in
+ * order, a sigmoid) is made sample by sample; a score that a sample does not give is NaN.
  */
 #include "lib/proba.h"
 #include "lib/select/select.h"
@@ -16,12 +18,15 @@ const char *hinge_score_name(hinge_score score)
     return (size_t)score < HINGE_N_SCORES ? name[score] : NULL;
 }
 
+/* Lists the scores of which more is better; the others are losses. */
 int hinge_score_rises(hinge_score score)
 {
     return score == HINGE_SCORE_ACCURACY || score == HINGE_SCORE_BALANCED || score == HINGE_SCORE_F1 ||
            score == HINGE_SCORE_AUC || score == HINGE_SCORE_MCC || score == HINGE_SCORE_R2;
 }
 
+/* Lets AUTO be what the task is mostly judged by, and refuses what it cannot have: losses of targets are for
+ * regression, the area under the curve and the log loss for two classes, those of one-class for rows of known class. */
 bool hg_score_of_task(const struct hg_selecting *s, hinge_score *score)
 {
     const hinge_task_row *task = s->problem.task;
@@ -37,7 +42,7 @@ bool hg_score_of_task(const struct hg_selecting *s, hinge_score *score)
     return !task->regresses && (*score != HINGE_SCORE_LOG_LOSS || two);
 }
 
-/* Class of a row, or of a prediction: one-class has 0 for normal rows and 1 for others. */
+/* Return the class of a row, and of a prediction: one-class has 0 for normal rows and 1 for others. */
 static size_t class_of(const struct hg_selecting *s, size_t row)
 {
     if (s->problem.task->one_class)
@@ -69,6 +74,7 @@ struct sample {
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 
+/* Fills the table count[c * k + p]: rows of class c that were predicted as p. */
 static void count_classes(const struct sample *m)
 {
     size_t k = m->s->problem.n_classes;
@@ -78,9 +84,11 @@ static void count_classes(const struct sample *m)
         m->count[class_of(m->s, m->row[i]) * k + class_predicted(m->s, m->prediction[m->row[i]])]++;
 }
 
-/* Scores predictions of classes by the table of how many rows of each class were predicted as each. MCC is its
- * generalisation to k classes (Gorodkin 2004); F1 is that of the first of two classes, or the mean over those that
- * occur. */
+/* Scores predictions of classes by the table of how many rows of each class were predicted as each. With n rows, of
+ * which n_c are of class c and p_c predicted as c: accuracy = sum count_cc / n; balanced, the mean of count_cc / n_c;
+ * F1 of c, 2 count_cc / (n_c + p_c); MCC = (n sum count_cc - sum n_c p_c) / sqrt((n^2 - sum n_c^2) (n^2 - sum p_c^2)).
+ * MCC is Matthews' correlation, generalised to k classes (Gorodkin 2004); F1 is that of the first of two classes, or
+ * the mean over those that occur. */
 static void score_classes(const struct sample *m, double *score)
 {
     size_t k = m->s->problem.n_classes, right = 0, there = 0, named = 0;
@@ -115,7 +123,8 @@ static void score_classes(const struct sample *m, double *score)
 /* ---- decision values --------------------------------------------------------------------------------------------- */
 
 /* Returns the area under the ROC curve: the share of pairs of a row of the first class and one of the other that
- * decision values put in order, where equal ones count half. */
+ * decision values put in order, where equal ones count half. Values are sorted, and each stretch of equal ones is
+ * counted against what is below it. */
 static double area(const struct sample *m)
 {
     struct hg_numbered *ranked = (struct hg_numbered *)(void *)m->work; /* 1: of the first class */
@@ -138,7 +147,8 @@ static double area(const struct sample *m)
     return firsts > 0 && others > 0 ? wins / firsts / others : NAN;
 }
 
-/* Returns the log loss of a row, by a sigmoid. */
+/* Returns the log loss of a row, by a sigmoid: -log of the probability of its class, without overflow whatever the sign
+ * of f. */
 static double log_loss(const struct sample *m, const double *ab, size_t row)
 {
     double f = ab[0] * m->decision[row] + ab[1]; /* P(first) = 1 / (1 + exp(f)) */
@@ -146,7 +156,8 @@ static double log_loss(const struct sample *m, const double *ab, size_t row)
     return f > 0 ? f + log1p(exp(-f)) : log1p(exp(f));
 }
 
-/* NaN where a decision value is not finite, or there is no memory. */
+/* Fits the sigmoid 1 / (1 + exp(A f + B)) to a sample's decision values, as lib/proba.c wants them: the first class
+ * first. ab: A and B; NaN where a decision value is not finite, or there is no memory. */
 static void fit_sigmoid(const struct sample *m, double *ab)
 {
     double *value = hg_alloc(m->n, sizeof *value);
@@ -167,6 +178,8 @@ static void fit_sigmoid(const struct sample *m, double *ab)
 
 /* ---- targets ----------------------------------------------------------------------------------------------------- */
 
+/* Returns the loss of a target that is missed by so much, miss = y - prediction: pinball unless another one is
+ * named. */
 static double loss_of(hinge_score score, double tau, double miss)
 {
     return score == HINGE_SCORE_MSE   ? miss * miss
@@ -195,11 +208,13 @@ static void score_targets(const struct sample *m, double *score)
     score[HINGE_SCORE_PINBALL] = pinball;
 }
 
+/* Returns the tau of the pinball loss: the point's, or 0.5 of tasks without one, half of the absolute error. */
 static double tau_of(const struct hg_selecting *s, const hinge_grid_point *point)
 {
     return s->problem.task->uses_tau ? point->tau : 0.5;
 }
 
+/* Knows the losses by which points are dropped; of pinball losses only where one tau stands for all points. */
 bool hg_row_loss(const struct hg_selecting *s, hinge_score score, size_t row, double prediction, double *loss)
 {
     if (score == HINGE_SCORE_ACCURACY)
@@ -231,7 +246,7 @@ static void score_sample(struct sample *m)
         m->score[HINGE_SCORE_AUC] = area(m);
 }
 
-/* Rows of weight > 0 that fold f holds out; SIZE_MAX: that any does. */
+/* Lists rows of weight > 0 that fold f holds out (SIZE_MAX: that any does) into row [rows]; returns how many. */
 static size_t rows_of(const struct hg_selecting *s, const int *fold, size_t f, uint32_t *row)
 {
     size_t n = 0;
@@ -241,6 +256,7 @@ static size_t rows_of(const struct hg_selecting *s, const int *fold, size_t f, u
     return n;
 }
 
+/* Makes means and deviations over the folds that have the score, and score, so far a sum over repeats, their mean. */
 static void take_means(const struct hg_selecting *s, hinge_grid_point *point)
 {
     size_t folds = s->out->n_folds;
@@ -261,7 +277,9 @@ static void take_means(const struct hg_selecting *s, hinge_grid_point *point)
     }
 }
 
-/* All folds of a repeat, sample[0 ..], and their rows together, sample[folds]; each sample by one thread. */
+/* Scores all folds of a repeat, sample[0 ..], and their rows together, sample[folds]; each sample by one thread. The
+ * log loss comes afterwards: its sigmoid is fitted to the rows of all folds, whose losses are then taken fold by
+ * fold. */
 static void score_repeat(const struct hg_selecting *s, struct sample *sample, bool whole)
 {
     struct sample *pooled = &sample[s->folds];
@@ -318,6 +336,7 @@ static void score_samples(const struct hg_selecting *s, hinge_grid_point *point,
         point->mean[j] = point->deviation[j] = NAN;
 }
 
+/* Takes room for a repeat: each row stands in two samples, its fold's and the pooled one. */
 hinge_status hg_score_point(const struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
     size_t k = s->problem.n_classes;

@@ -18,7 +18,7 @@
 
 #include <hinge/select.h>
 
-/* Points, and kernel rows that problems share. */
+/* Points, and kernel rows that problems share. Its parts are its own, made by field.c. */
 struct hg_field {
     struct hg_scaled scaled;     /* the rows */
     struct hg_problem problem;   /* all of them, weight 0 too; weights are those of classes alone; the kernel in hand */
