@@ -157,7 +157,7 @@ static uint64_t some_steps(size_t n)
 }
 
 /* Makes room for systems in W, where they may be solved there. Buys: cadata, eps-SVR, gamma = 1/2, C = 8,192: a third
- * of the time, a fifth of the rows (doc/tried.md). newton_bytes = 0 leaves them out. */
+ * of the time, a quarter of the rows (doc/tried.md). newton_bytes = 0 leaves them out. */
 static bool has_faces(struct hg_w *w, const struct hg_aim *aim)
 {
     size_t bytes = hg_face_bytes(w->q, w->inner.qp.layers);

@@ -1,13 +1,5 @@
 /*
- * An active-set method on the block of a working set, or of all free points. With F its free entries (inside their
- * boxes, and violators) a step d solves
- *
- *     (K_FF + ridge) d + E nu = -(g + off +- kink)_F,   E'd = 0          E: a column of ones a layer
- *
- * Entries that it takes out of their boxes are put on the bound, all at once, and the rest is solved for again until
- * none leaves. Mostly the objective is lower there; where it is not, the first step is taken as far as it is feasible,
- * and where that is nowhere, the ridge grows, and in the end two-variable steps go on for a while. The objective only
- * falls.
+ * Faces of a block, one after the other. Read face.h before, which has the method.
  *
  * K_FF = LL' is kept while F changes little: rows of entries set free are appended to L; an entry put on its bound is
  * held there by a constraint d_i = 0 beside the sums, with V = L^-1 [E, e_i, ...] and the factor of V'V. Beyond a share
@@ -50,6 +42,7 @@ static size_t padded(size_t n)
     return (n + 7) / 8 * 8 + 8;
 }
 
+/* Returns the bytes of L, V and the factor of V'V, which is all that is quadratic in q, and room for the rest. */
 size_t hg_face_bytes(size_t q, int layers)
 {
     double n = (double)padded(q), held = n / 4 + 18;
@@ -81,7 +74,8 @@ void hg_face_free(struct hg_face *t)
 
 /* ---- factors: the arithmetic of a piece does not depend on the number of threads --------------------------------- */
 
-/* Solves x [count * ld] = x L^-T row by row, which applies L^-1 to each row. */
+/* Solves x [count * ld] = x L^-T row by row, which applies L^-1 to each row; in some four pieces at least, of PIECE
+ * rows at most: what a piece is depends on count alone, and so does its arithmetic. */
 static void forward(struct hg_face *t, const struct hg_triangle *f, size_t n, double *x, size_t ld,
                     size_t count)
 {
@@ -102,8 +96,8 @@ static void forward(struct hg_face *t, const struct hg_triangle *f, size_t n, do
     count_work(t, (double)count * size, (double)pieces * size / 2);
 }
 
-/* Turns rows [f->rows, rows) from the matrix's into L's; false: the matrix is not positive definite, or the caller
- * stopped. */
+/* Turns rows [f->rows, rows) from the matrix's into L's, ROWS at a time: x = A L^-T by the rows above, the corner less
+ * xx', and LAPACK's factor of that. false: the matrix is not positive definite, or the caller stopped. */
 static bool extend(struct hg_face *t, struct hg_triangle *f, size_t rows)
 {
     size_t ld = f->ld;
@@ -136,6 +130,7 @@ static bool extend(struct hg_face *t, struct hg_triangle *f, size_t rows)
     return true;
 }
 
+/* Solves with the factor, or its transpose, for one right-hand side. */
 static void back(const struct hg_triangle *f, enum CBLAS_TRANSPOSE how, double *x)
 {
 #pragma omp parallel num_threads(1)
@@ -182,7 +177,9 @@ static double look_at_block(struct hg_face *t)
     return hg_qp_violation(&t->in->qp, t->in->g);
 }
 
-/* Sets entries free: those inside, and those that violate by more than `tolerance`; returns how many. */
+/* Sets entries free: those inside, and those that violate, upward by a slope F + bias below -tolerance, downward by one
+ * above it; returns how many. Each gets the offset of its side of the kink, and that side of the box as its bounds, so
+ * that a face is a plain quadratic problem. */
 static size_t set_free(struct hg_face *t, double tolerance)
 {
     const struct hg_qp *qp = &t->in->qp;
@@ -206,7 +203,8 @@ static size_t set_free(struct hg_face *t, double tolerance)
 
 /* ---- the face's matrix ------------------------------------------------------------------------------------------- */
 
-/* V's rows [from, to), and those of the factor of V'V. */
+/* Makes V's rows [from, to), L^-1 of the constraints' columns, and those of the factor of V'V, the Schur complement
+ * that holds entries and sums. */
 static bool make_held(struct hg_face *t, size_t from, size_t to)
 {
     size_t ld = t->l.ld, n = t->l.rows;
@@ -276,7 +274,7 @@ static bool factor_anew(struct hg_face *t)
     return false;
 }
 
-/* L and V for F: by what changed, or anew. */
+/* Brings L and V to F: by what changed (rows appended, entries held), or anew where that is too much or fails. */
 static bool prepare(struct hg_face *t)
 {
     size_t rows = t->l.rows, held = 0, entries = n_entries(t), count[2] = { 0, 0 }, fresh = 0;
@@ -309,7 +307,8 @@ static bool prepare(struct hg_face *t)
 
 /* ---- a face ------------------------------------------------------------------------------------------------------ */
 
-/* Makes d the step of the free entries from where the moves so far have led. */
+/* Makes d the step of the free entries from where the moves so far have led: d = L^-T (y - V S^-1 (V'y - t)) with y =
+ * -L^-1 r, S = V'V, and t = 0 for entries held, for sums the negative of what moves onto bounds add up to. */
 static void solve(struct hg_face *t)
 {
     size_t n = t->l.rows, m = t->s.rows, ld = t->l.ld;
@@ -333,7 +332,8 @@ static void solve(struct hg_face *t)
     count_work(t, 2 * values, values);
 }
 
-/* Entries that d takes out of their boxes are moved onto the bound and fixed; returns how many. */
+/* Moves entries that d takes out of their boxes onto the bound, and fixes them there; returns how many. g_trial
+ * follows. Where they are more than may be held, V is not made for them: solve_face prepares the face anew. */
 static size_t fix_leavers(struct hg_face *t)
 {
     size_t n = t->s.rows;
@@ -370,7 +370,9 @@ static void multiply_moves(struct hg_face *t)
     count_work(t, 2 * (double)q * (double)q, (double)q * (double)q);
 }
 
-/* Takes the moves if they lower the objective. */
+/* Takes the moves if they lower the objective, sum of move (g + off + bias + K move / 2): the bias changes nothing of
+ * it, as moves sum to 0, but leaves small numbers to add up. Entries whose move is their whole room get the bound
+ * itself. */
 static bool take(struct hg_face *t, double *decrease)
 {
     double change = 0;
@@ -436,7 +438,8 @@ static bool balance(struct hg_face *t)
     return true;
 }
 
-/* Makes a step on the free entries; false: the objective does not fall by it. */
+/* Makes a face: solves, fixes the entries that leave, solves again, until none leaves, and takes the moves; where these
+ * are no gain, the first step as far as it is feasible. false: the objective does not fall by either. */
 static bool solve_face(struct hg_face *t, double tolerance, double *decrease)
 {
     if (set_free(t, tolerance) == 0 || !prepare(t))
@@ -499,7 +502,7 @@ static double left_undone(const struct hg_face *t)
 
 /* Sets the next face's ridge by whether the last one has lowered the objective; false: there is none to be tried. Where
  * the ridge leaves less than half of the violation, it and what is factored serve for the next face too. Buys: cadata,
- * eps-SVR, gamma = 1/2, C = 8,192 and 32,768: a fifth of the time. */
+ * eps-SVR, gamma = 1/2, takes 6.5 s instead of 7.7 at C = 8,192, 12.0 instead of 15.1 at 32,768 (doc/tried.md). */
 static bool adapt_ridge(struct hg_face *t, bool lowered, double violation)
 {
     double ridge = t->ridge;

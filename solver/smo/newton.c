@@ -1,6 +1,13 @@
 /*
- * Passes of the Newton finish: A is the set of points with an entry inside its box, or that violates, or nearly so.
- * K_AA is held in f64, and face.c solves the block. Then the gradient of all points says which A is next.
+ * Passes of the Newton finish. Read newton.h and face.h before.
+ *
+ * A is the set of points with an entry inside its box, or that violates, or nearly so. A pass makes K_AA in f64, has
+ * face.c solve the block, and brings g of all points to the new beta by the rows of what moved; that g says which A is
+ * next. When to begin at all is the last section: the work of SMO that is left against the work of a finish, both in
+ * reads of a value.
+ *
+ * Beta and g of the problem change only where a pass has lowered the violation or the objective. So the finish may end
+ * at any time, and be tried early.
  */
 #include "solver/smo/newton.h"
 #include "solver/smo/face.h"
@@ -27,6 +34,7 @@ struct hg_newton {
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
 
+/* Frees what a pass has made; the face keeps its counts, ridge and limits for the next one. */
 static void block_free(struct hg_newton *t)
 {
     hg_face_free(&t->face);
@@ -41,7 +49,8 @@ static size_t block_bytes(const struct hg_newton *t, size_t q)
     return bytes < 1e18 && face < SIZE_MAX ? (size_t)bytes + face : SIZE_MAX;
 }
 
-/* Makes K_AA of the t->q points chosen, in f64, and what goes with it. */
+/* Makes K_AA of the t->q points chosen, in f64, and what goes with it. Where the caller does not say how much work a
+ * finish may take, its largest block does: ten factorisations and a thousand systems. */
 static hinge_status load_block(struct hg_newton *t)
 {
     size_t q = t->q;
@@ -75,7 +84,9 @@ static hinge_status add_rows(struct hg_newton *t, size_t count, double *g)
     return hg_rows_apply(t->rows, t->list, count, t->coef, NULL, t->qp->n, g, &how);
 }
 
-/* The points with an entry inside, or that may move with a slope of less than `near` against it. */
+/* Lists the points with an entry inside, or that may move with a slope of less than `near` against it: those that
+ * violate, and for near > 0 those at a bound which the moves to come may set free. near < 0 takes violators by more
+ * than -near alone, beside those inside. */
 static size_t choose_block(struct hg_newton *t, double near)
 {
     const struct hg_qp *qp = t->qp;
@@ -93,7 +104,7 @@ static size_t choose_block(struct hg_newton *t, double near)
     return count;
 }
 
-/* Exchanges the block's beta and the problem's. */
+/* Exchanges the block's beta and the problem's: a second time takes the first back, to the bit. */
 static void exchange(struct hg_newton *t)
 {
     for (int l = 0; l < t->qp->layers; l++)
@@ -104,7 +115,7 @@ static void exchange(struct hg_newton *t)
         }
 }
 
-/* Brings the block's beta into the problem's, and what it moves g by into g_next. */
+/* Brings the block's beta into the problem's, and what it moves g by into g_next; g stays, in case there is no gain. */
 static hinge_status carry_over(struct hg_newton *t)
 {
     size_t count = 0;
@@ -122,6 +133,7 @@ static hinge_status carry_over(struct hg_newton *t)
     return add_rows(t, count, t->g_next);
 }
 
+/* Makes g = K beta of all points in f64: SMO's own was summed by rows that may be f32. */
 static hinge_status gradient(struct hg_newton *t)
 {
     size_t count = hg_qp_support(t->qp, NULL, t->list, t->coef);
@@ -129,7 +141,10 @@ static hinge_status gradient(struct hg_newton *t)
     return add_rows(t, count, t->g);
 }
 
-/* One block; *go_on: a further one is worth while. */
+/* Makes a pass: one block, solved to half of eps, or to a hundredth of the violation, as the next block is another one
+ * anyway. Points are near where their slope is less than the violation; where there is no room for so many, only those
+ * that violate by a quarter of eps come beside those inside. *go_on: a further pass is worth while, as the violation
+ * fell, or the objective by more than rounding. */
 static hinge_status pass(struct hg_newton *t, bool *go_on)
 {
     struct hg_newton_result *res = t->res;
@@ -194,6 +209,8 @@ static hinge_status run(struct hg_newton *t)
     return status;
 }
 
+/* Lays out g twice: the one that holds, and the one that a pass tries. Without memory nothing is lost, as SMO goes on
+ * with what it has: that is told as no room. */
 hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gradient,
                               const struct hg_newton_options *options, struct hg_newton_result *result)
 {
@@ -240,11 +257,17 @@ static double work_of(const struct hg_qp *qp, const struct hg_rows *rows)
            (1 + rows->cost) * (inside * inside + n * (n_sv + PASSES * inside));
 }
 
+/* Grants twice as much as SMO has taken, or as a finish is estimated at, whichever is more: SMO gains nothing any
+ * more. */
 double hg_newton_granted(const struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows)
 {
     return GRANTED * HG_MAX(rule->work, work_of(qp, rows));
 }
 
+/* Takes SMO's rate whenever the violation has fallen fourfold since the last mark: the work since, for each factor e.
+ * What is left is ln(violation / eps) times that; where SMO has already worked longer since the mark than a factor of 4
+ * should take, by that. The least violation counts, as SMO's goes up and down. most_work is then twice the larger of
+ * what the finish is estimated at and what SMO has left, or has done if that is less. */
 bool hg_newton_is_due(struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows,
                       double violation, double range, double eps)
 {
@@ -273,6 +296,8 @@ bool hg_newton_is_due(struct hg_newton_rule *rule, const struct hg_qp *qp, const
     return left > margin * work;
 }
 
+/* Notes how a finish ended. One without a gain is the last, but for one that found no room, which is not counted. SMO
+ * has to bring the violation down to a tenth before the next, and its rate is taken anew. */
 void hg_newton_tell(struct hg_newton_rule *rule, const struct hg_newton_result *result)
 {
     if (result->end != HG_NEWTON_NO_ROOM) /* without a gain it is not tried again */
