@@ -3,10 +3,83 @@
  * before, and model.h for the layout, which is LIBSVM's: a support vector that several pairs share stands in the model
  * once, and its row of each pair's coefficients is found by its class.
  */
+#include "lib/params.h"
 #include "lib/training.h"
 
 #include <math.h>
 #include <string.h>
+
+/* ---- the solution ------------------------------------------------------------------------------------------------ */
+
+/* Divides nu-SVC's coefficients by r, half of what the two biases differ by, which should be so many times as large as
+ * its error. */
+bool hg_margin_is_lost(const struct hg_training *t, const struct hg_solution *s, double digits)
+{
+    double b, factor;
+    hg_problem_bias(&t->problem, s->bias, &b, &factor);
+    return t->params->task == HINGE_NU_SVC && s->report.outcome == HINGE_CONVERGED &&
+           (factor == 0 || 1 / factor <= digits * s->f_error);
+}
+
+/* The coefficients of a regression sum to 0 but for what steps have rounded: many of one layer, or a few that are the
+ * difference of two large ones. Where targets are far from 0 that matters: the least coefficient that is large beside
+ * it, and inside its box, takes it. at [n]: whose they are */
+static void take_what_is_over(const struct hg_qp *qp, const uint32_t *at, size_t n, double *beta)
+{
+    long double sum = 0;
+    double width, common = fabs(hg_qp_common_offset(qp, &width));
+    size_t taker = n;
+    if (!(common > 1e3 * width))
+        return;
+    for (size_t k = 0; k < n; k++)
+        sum += beta[k];
+    double over = (double)sum, far = fabs(over);
+    for (size_t k = 0; k < n; k++)
+        if (fabs(beta[k]) > 0x1p20 * far && beta[k] > qp->lo[qp->layers - 1][at[k]] + far &&
+            beta[k] < qp->hi[0][at[k]] - far && (taker == n || fabs(beta[k]) < fabs(beta[taker])))
+            taker = k;
+    if (taker < n)
+        beta[taker] -= over;
+}
+
+/* Keeps what a problem's QP came to as its solution: coefficients of rows rather than points, rho, and what they need
+ * on their way. */
+hinge_status hg_keep_solution(const struct hg_training *t, struct hg_reduced *reduced, struct hg_solution *s,
+                              hinge_error *err)
+{
+    const struct hg_qp *qp = &reduced->whole;
+    double b, factor, largest = 0;
+    hg_reduced_finish(reduced);
+    hg_problem_bias(&t->problem, s->bias, &b, &factor);
+    if (!isfinite(b)) /* HINGE_NONFINITE */
+        b = 0;
+    s->report.outcome = hg_margin_is_lost(t, s, 1) ? HINGE_NO_MARGIN : s->report.outcome;
+    if (factor == 0 || s->report.outcome == HINGE_NO_MARGIN)
+        factor = 1; /* a run cut short has not found out whether there is a margin */
+    s->n_sv = hg_qp_support(qp, NULL, NULL, NULL);
+    for (int l = 0; l < qp->layers; l++)
+        for (size_t i = 0; i < qp->n; i++) {
+            double beta = qp->beta[l][i];
+            largest = HG_MAX(largest, fabs(beta));
+            s->report.n_bsv += beta != 0 && (beta >= qp->hi[l][i] || beta <= qp->lo[l][i]);
+        }
+    if (!isfinite(largest * factor)) { /* coefficients stay finite */
+        factor = 1;
+        s->report.outcome = HINGE_NONFINITE;
+    }
+    HG_TRY(HG_MAKE(err, "the coefficients of rows", HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)));
+    hg_qp_support(qp, NULL, s->point, s->beta);
+    if (t->problem.task->regresses)
+        take_what_is_over(qp, s->point, s->n_sv, s->beta);
+    hg_gather(reduced->rows, sizeof *s->point, s->point, s->n_sv, s->point);
+    for (size_t k = 0; k < s->n_sv; k++)
+        s->beta[k] *= factor;
+    s->rho = b != 0 ? -b * factor : 0; /* never -0 */
+    s->report.objective = s->report.objective * factor * factor;
+    if (!hg_params_hard(t->params) && (!isfinite(s->report.objective) || !isfinite(s->rho)))
+        s->report.outcome = HINGE_NONFINITE;
+    return HINGE_OK;
+}
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 

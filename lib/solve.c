@@ -438,16 +438,6 @@ static hinge_status finish_inside(struct work *w, size_t columns)
     return HINGE_OK;
 }
 
-/* Divides nu-SVC's coefficients by r, half of what the two biases differ by, which should be so many times as large as
- * its error. */
-static bool is_lost(const struct work *w, double digits)
-{
-    double b, factor;
-    hg_problem_bias(&w->t->problem, w->s->bias, &b, &factor);
-    return w->t->params->task == HINGE_NU_SVC && w->s->report.outcome == HINGE_CONVERGED &&
-           (factor == 0 || 1 / factor <= digits * w->s->f_error);
-}
-
 /* A violation may be below eps, and r hardly more or less: then the model and its sign hang on chance, so SMO goes on
  * to smaller eps until r has a digit. Where that is not found, at the expense of some times the steps taken so far, the
  * model is what it was. */
@@ -457,7 +447,7 @@ static hinge_status find_r(struct work *w)
     struct hg_smo_options finer = w->options;
     uint64_t first = s->report.iterations, most = first + 5 * (first + w->reduced.qp.n);
     most = finer.max_iter > 0 ? HG_MIN(finer.max_iter, most) : most;
-    for (finer.eps /= 100; is_lost(w, 10) && finer.eps > 1e-13; finer.eps /= 100) {
+    for (finer.eps /= 100; hg_margin_is_lost(w->t, s, 10) && finer.eps > 1e-13; finer.eps /= 100) {
         struct hg_solution before = *s;
         if (before.report.iterations >= most)
             break;
@@ -519,67 +509,7 @@ static hinge_status solve_reduced(struct work *w)
     return find_r(w);
 }
 
-/* ---- the solution ------------------------------------------------------------------------------------------------ */
-
-/* The coefficients of a regression sum to 0 but for what steps have rounded: many of one layer, or a few that are the
- * difference of two large ones. Where targets are far from 0 that matters: the least coefficient that is large beside
- * it, and inside its box, takes it. at [n]: whose they are */
-static void take_what_is_over(const struct hg_qp *qp, const uint32_t *at, size_t n, double *beta)
-{
-    long double sum = 0;
-    double width, common = fabs(hg_qp_common_offset(qp, &width));
-    size_t taker = n;
-    if (!(common > 1e3 * width))
-        return;
-    for (size_t k = 0; k < n; k++)
-        sum += beta[k];
-    double over = (double)sum, far = fabs(over);
-    for (size_t k = 0; k < n; k++)
-        if (fabs(beta[k]) > 0x1p20 * far && beta[k] > qp->lo[qp->layers - 1][at[k]] + far &&
-            beta[k] < qp->hi[0][at[k]] - far && (taker == n || fabs(beta[k]) < fabs(beta[taker])))
-            taker = k;
-    if (taker < n)
-        beta[taker] -= over;
-}
-
-/* Keeps what a problem's QP came to as its solution: coefficients of rows rather than points, rho, and what they need
- * on their way. */
-static hinge_status keep_solution(struct work *w)
-{
-    struct hg_solution *s = w->s;
-    const struct hg_qp *qp = &w->reduced.whole;
-    double b, factor, largest = 0;
-    hg_reduced_finish(&w->reduced);
-    hg_problem_bias(&w->t->problem, s->bias, &b, &factor);
-    if (!isfinite(b)) /* HINGE_NONFINITE */
-        b = 0;
-    s->report.outcome = is_lost(w, 1) ? HINGE_NO_MARGIN : s->report.outcome;
-    if (factor == 0 || s->report.outcome == HINGE_NO_MARGIN)
-        factor = 1; /* a run cut short has not found out whether there is a margin */
-    s->n_sv = hg_qp_support(qp, NULL, NULL, NULL);
-    for (int l = 0; l < qp->layers; l++)
-        for (size_t i = 0; i < qp->n; i++) {
-            double beta = qp->beta[l][i];
-            largest = HG_MAX(largest, fabs(beta));
-            s->report.n_bsv += beta != 0 && (beta >= qp->hi[l][i] || beta <= qp->lo[l][i]);
-        }
-    if (!isfinite(largest * factor)) { /* coefficients stay finite */
-        factor = 1;
-        s->report.outcome = HINGE_NONFINITE;
-    }
-    HG_TRY(HG_MAKE(w->err, "the coefficients of rows", HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)));
-    hg_qp_support(qp, NULL, s->point, s->beta);
-    if (w->t->problem.task->regresses)
-        take_what_is_over(qp, s->point, s->n_sv, s->beta);
-    hg_gather(w->reduced.rows, sizeof *s->point, s->point, s->n_sv, s->point);
-    for (size_t k = 0; k < s->n_sv; k++)
-        s->beta[k] *= factor;
-    s->rho = b != 0 ? -b * factor : 0; /* never -0 */
-    s->report.objective = s->report.objective * factor * factor;
-    if (!hg_params_hard(w->t->params) && (!isfinite(s->report.objective) || !isfinite(s->rho)))
-        s->report.outcome = HINGE_NONFINITE;
-    return HINGE_OK;
-}
+/* ---- the entry --------------------------------------------------------------------------------------------------- */
 
 hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err)
 {
@@ -591,7 +521,7 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
     w.options.then_arg = &refolding;
     hinge_status status = hg_reduced_init(&w.reduced, &t->distinct, &t->problem, p, err);
     HG_THEN(status, solve_reduced(&w));
-    HG_THEN(status, keep_solution(&w));
+    HG_THEN(status, hg_keep_solution(t, &w.reduced, w.s, err));
     hg_lowrank_free(&w.factor);
     hg_reduced_free(&w.reduced);
     return status;

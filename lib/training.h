@@ -122,6 +122,12 @@ hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const str
 hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge_params *params,
                              struct hg_refold *refold, hinge_report *report, hinge_error *err);
 
+/* pack.c: whether nu-SVC's margin is so small, beside the error of its r, that it has not so many digits; and the
+ * solution of a problem whose QP is solved. */
+bool hg_margin_is_lost(const struct hg_training *t, const struct hg_solution *s, double digits);
+hinge_status hg_keep_solution(const struct hg_training *t, struct hg_reduced *reduced, struct hg_solution *s,
+                              hinge_error *err);
+
 /* pack.c: a model of a problem's classes and parameters, trained on so many rows, whose support vectors are yet to be
  * filled in; to be freed on failure too. The model of all solutions, and the report on them. */
 hinge_status hg_empty_model(const struct hg_problem *problem, size_t rows, size_t n_sv, hinge_model **out,
