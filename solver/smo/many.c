@@ -1,4 +1,19 @@
-/* Many problems on one Gram: one problem's rounds (a lane), and all of them in turn. Read many.h and run.h before. */
+/*
+ * Many problems on one Gram: one problem's rounds (a lane), and all of them in turn. Read many.h and run.h before.
+ *
+ * A lane is a run of block SMO of which only the parts are used that need no other lane: working sets, inner steps,
+ * gradient, shrinking. Its source (view) is the problem's points among the source's, and judge.c is replaced by what
+ * folds need: no error is measured, and the violation is that of the rows as they are.
+ *
+ * hg_many_solve takes up to LANES problems at a time and goes in turns. In a turn each lane makes rounds, by one
+ * thread, for as long as the pool has the rows of what it moved (lane_run): they are added at the beginning of its next
+ * round, so a lane that lacks some stops there, and goes on at the same place. Then one thread asks the pool for the
+ * rows of all lanes, in their order, and all threads make them (make_lacking). The pool changes in between alone, and
+ * which rows a lane finds depends on the lanes before it and not on the threads.
+ *
+ * Problems that make their rows apart (many->apart) lack none, and share nothing but the source: they go on by the
+ * store of their own, which keeps no rows.
+ */
 #include "lib/rows/source.h"
 #include "solver/smo/many.h"
 #include "solver/smo/run.h"
@@ -6,8 +21,9 @@
 #include <omp.h>
 #include <string.h>
 
-/* Tells what it costs to gather a value of a stored row, in reads of one from memory. Buys: a seventh of the time of
- * ijcnn1's grid, where values cost 2.5; satimage's, at 3.4, would take half as long again if they were not gathered. */
+/* Tells what it costs to gather a value of a stored row, in reads of one from memory: values of K_WW that cost less are
+ * made. Buys: ijcnn1's grid, where values cost 2.5, takes 8.2 s instead of 10.1, letter's a tenth less; satimage's, at
+ * 3.4, would take half as long again if they were not gathered (doc/tried.md). */
 static const double GATHERED = 3;
 
 enum {
@@ -38,6 +54,9 @@ void hg_many_free(struct hg_many *many)
     many->supports = NULL;
 }
 
+/* Takes a source, and decides whether problems make their own rows: where a value costs less than a read, and points
+ * are so many that shrinking pays (dna, 1,600 rows, would take a fifth more time). The diagonal is made once for all
+ * problems. */
 hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own, hinge_error *err)
 {
     many->own = own;
@@ -58,7 +77,8 @@ size_t hg_many_supports(const struct hg_many *many)
 
 /* ---- a problem in work ------------------------------------------------------------------------------------------- */
 
-/* A problem's points as a source: for K_WW, and apart for all. */
+/* A problem's points as a source: for K_WW, and apart for all of its rows. Its fetches are by the thread that runs the
+ * lane, on a source of one thread (many->own), since a source makes one fetch at a time. */
 struct view {
     struct hg_rows super;
     struct hg_many *many;
@@ -68,6 +88,7 @@ struct view {
     uint64_t list, columns; /* hg_fetch's as it was asked for last; as the source knows it, of this problem alone */
 };
 
+/* A problem in work, or one that waits for its next solution; the problem owns it between solutions. */
 struct hg_lane {
     struct hg_many_problem *problem;
     struct hg_run run;
@@ -83,6 +104,7 @@ struct hg_lane {
     hinge_status status;
 };
 
+/* Gathers the problem's part of the diagonal that hg_many_take has made. */
 static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal, double *size)
 {
     const struct view *view = (const struct view *)rows;
@@ -92,7 +114,8 @@ static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal, 
     return HINGE_OK;
 }
 
-/* Has the source make all of the rows, tile by tile. */
+/* Has the source make all of the rows, tile by tile. A list of columns that the lane asks for again has a number of its
+ * own among all lanes': each thread's source keeps what it gathered of the last list it was asked for. */
 static hinge_status fetch_apart(struct view *view, const struct hg_fetch *f)
 {
     struct hg_rows *own = view->many->own[omp_get_thread_num()];
@@ -148,6 +171,9 @@ static void lane_free(struct hg_lane *lane)
     hg_free(lane);
 }
 
+/* Returns the points of W: all of a small problem, 256 up to 2,000, 512 up to 6,000 or where problems make their own
+ * rows, 1,024 beyond; as a run of its own has it where problems are of all points. 128 up to 2,000 points would take
+ * letter's grid a tenth less time and covtype's, 1,000 rows, a third more (doc/tried.md). */
 static size_t working_set(const struct hg_many *many, size_t n)
 {
     if (many->whole)
@@ -155,6 +181,7 @@ static size_t working_set(const struct hg_many *many, size_t n)
     return n <= HG_FEW_POINTS ? n : n <= 2000 ? 256 : n <= 6000 || many->apart ? 512 : 1024;
 }
 
+/* Returns the memory of a lane, its lists of moves and views at 48 bytes a point among it. */
 static size_t bytes_of(const struct hg_lane *lane)
 {
     return lane->run.report->memory_bytes + lane->run.w.face_bytes + lane->run.n * sizeof(double) * 6;
@@ -196,7 +223,9 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
     return status;
 }
 
-/* The working set as it was, by the bounds of a new problem on the same points. */
+/* Has the lane begin anew for other boxes on the same points: W and K_WW stay, with the bounds of the new problem. Ages
+ * are taken down so that the oldest is 1, and rounds with them, as a run's rounds are limited and a lane may serve a
+ * whole grid. */
 static void renew(struct hg_run *r)
 {
     hinge_report *report = r->report;
@@ -249,6 +278,8 @@ static hinge_status lane_begin(struct hg_lane **begun, struct hg_many *many, str
     return HINGE_OK;
 }
 
+/* Frees the lane that a problem has kept. A lane's K_WW is of the source that was there when it was made, and must be
+ * gone before another is taken. */
 void hg_many_forget(struct hg_many *many, struct hg_many_problem *problem)
 {
     if (problem->lane == NULL)
@@ -280,7 +311,8 @@ static void lane_end(struct hg_lane *lane, struct hg_many *many)
         hg_many_forget(many, p);
 }
 
-/* Adds the rows of what has moved to g; false: some are not there. */
+/* Adds the rows of what has moved to g; false: some are not there, and nothing is added. Positions are the problem's
+ * points in their order, which are ranges of the source's: a row in the pool is read range by range, without a list. */
 static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
 {
     const struct hg_range *range = lane->problem->range, *end = range + lane->problem->n_ranges;
@@ -324,7 +356,9 @@ static hinge_status update_alone(struct hg_lane *lane, struct hg_many *many)
     return status;
 }
 
-/* Whether the violation has not fallen for long, nor the objective (from the start) by more than rounding. */
+/* Says whether the violation has not fallen for long, nor the objective (counted from the start's) by more than
+ * rounding. The objective has to have stopped too: a9a, C = 8,192, gamma = 2^-7, would end at 71.0 % right instead of
+ * 83.1 % by the violation alone (doc/tried.md). A new mark is set wherever either has fallen. */
 static bool lane_has_stalled(struct hg_run *r)
 {
     uint64_t rounds = r->report->rounds, patience = HG_STALL_ROUNDS + r->n / r->w.q;
@@ -341,8 +375,8 @@ static bool lane_has_stalled(struct hg_run *r)
     return false;
 }
 
-/* Whether the problem is solved, or given up: its status or outcome says why. All points are active then, but for those
- * of a problem that was stopped. */
+/* Says whether the problem is solved, or given up: its status or outcome says why. All points are active then, but for
+ * those of a problem that was stopped; hg_wake makes the last ones active before anything counts as solved. */
 static bool lane_is_at_its_end(struct hg_lane *lane)
 {
     struct hg_run *r = &lane->run;
@@ -365,7 +399,10 @@ static bool lane_is_at_its_end(struct hg_lane *lane)
     return true;
 }
 
-/* Rounds for as long as no row is lacking. */
+/* Makes rounds for as long as no row is lacking, ROUNDS of them at most, so that the caller is asked now and then. A
+ * round begins with what the last one left: its moves' rows, then the violation by the new g, which may be the end;
+ * then W, K_WW and the solve. The objective of a solve is known only once its rows are in g (solved). W that is all
+ * points brings g up to date itself, and leaves no moves to add. */
 static void lane_run(struct hg_lane *lane, struct hg_many *many)
 {
     struct hg_run *r = &lane->run;
@@ -403,7 +440,9 @@ static void lane_run(struct hg_lane *lane, struct hg_many *many)
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-/* The rows that problems wait for; where there is no room for those of all, of the first of them. */
+/* Makes the rows that problems wait for; where there is no room for those of all, of the first of them, so that at
+ * least one goes on. Problems that move more points at once than there are slots ask for none: update_alone serves
+ * them. */
 static hinge_status make_lacking(struct hg_many *many, struct hg_lane *const *lane, size_t lanes,
                                  const struct hg_halt *halt)
 {
@@ -433,8 +472,8 @@ static hinge_status run_lanes(struct hg_many *many, struct hg_lane *const *lane,
     return status;
 }
 
-/* Problems that are done make room, and so do all where rows that they wait for will not come; returns how many are
- * left, the first of lane. */
+/* Ends problems that are done, and all where rows that they wait for will not come; returns how many are left, which
+ * are the first of lane then. The most memory that lanes have taken at once is noted before any is freed. */
 static size_t end_lanes(struct hg_many *many, struct hg_lane **lane, size_t lanes, const struct hg_halt *halt)
 {
     size_t left = 0, bytes = many->kept_bytes;
@@ -450,6 +489,8 @@ static size_t end_lanes(struct hg_many *many, struct hg_lane **lane, size_t lane
     return left;
 }
 
+/* Keeps up to LANES problems in work: more of them share a row that is made, and take more memory. New ones begin in
+ * the order of the list as others end. After a failure all that are in work lose their lanes: their g is of no use. */
 hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *problem, size_t count, double eps,
                            uint64_t max_iter, const struct hg_halt *halt, hinge_error *err)
 {

@@ -27,7 +27,7 @@ struct hg_many_problem {
     size_t n_ranges, n_elsewhere;
     /* out; the report tells how far it is on the way too */
     hinge_report report;
-    double bias[2];
+    double bias[2];         /* of each layer, by the g that came out */
     struct hg_lane *lane; /* its working set, for the next solution on these points by these rows; NULL at first */
 };
 
