@@ -93,6 +93,8 @@ static inline __m512d add_8(__m512d sum, const uint8_t *code, const struct table
     return _mm512_fmadd_pd(_mm512_permutex2var_pd(t->low[0], c, t->low[1]), high, sum);
 }
 
+/* Sums rows at 64 columns in f64: both halves of the table of high digits take the coefficient, and eight registers
+ * hold the sums. */
 static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code,
                            double *sum)
 {

@@ -140,6 +140,7 @@ void hg_hamming_put(struct hg_hamming *h, const struct hg_hamming_kind *kind, co
         at[k] = (uint32_t)((h->features + 1) * HG_COUNT_COLS); /* the line of zeros */
 }
 
+/* Takes room for all points at the longest list's length; whose list is not made has length 0. */
 hinge_status hg_hamming_make(struct hg_hamming *h, const struct hg_hamming_kind *kind, const struct hg_points *points,
                              size_t own, int threads, hinge_error *err)
 {
@@ -155,6 +156,8 @@ hinge_status hg_hamming_make(struct hg_hamming *h, const struct hg_hamming_kind 
     return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the lists of %zu rows", n);
 }
 
+/* Leaves hamming empty as soon as one of the passes finds that points are not like that; what the passes worked on is
+ * freed in any case. */
 hinge_status hg_hamming_init(struct hg_hamming *h, const struct hg_points *points, int threads, hinge_error *err)
 {
     struct hg_hamming_kind kind = { .d = points->x.cols };

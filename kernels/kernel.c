@@ -93,6 +93,7 @@ static hinge_status check_user(const hinge_kernel *kernel, hinge_error *err)
     return HINGE_OK;
 }
 
+/* Checks the fields that the kernel uses, and no others; a refusal names the field and its value. */
 hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel *resolved, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(kernel->type);

@@ -5,6 +5,7 @@
  */
 #include "kernels/maker.h"
 
+/* Makes values in the source's type, whatever the matrix has and wherever its columns are. */
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     const struct hg_points *points = p->left->origin.points;

@@ -147,6 +147,7 @@ double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type
     return sum;
 }
 
+/* Makes each norm in f64 and rounds it once. */
 void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *norms, int threads)
 {
     float *norms32 = norms;

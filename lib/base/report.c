@@ -30,6 +30,7 @@ void hg_share_stages(hinge_stages *s, int threads)
         *seconds[k] /= threads;
 }
 
+/* Adds counts and seconds; bytes, which runs hold one after the other, are those of the run that held most. */
 void hg_add_work(hinge_report *sum, const hinge_report *part)
 {
     sum->iterations += part->iterations;

@@ -11,6 +11,7 @@
 
 static const struct hg_how plain = { 0 };
 
+/* Points the adders at the stretch within each whole row; rows are added in their order. */
 void hg_add_stretch(const struct hg_adders *add, hinge_dtype type, size_t n_rows, const double *coef, void *const *row,
                     size_t first, size_t n, double *g)
 {
@@ -66,6 +67,7 @@ hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_l
     return n_left > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
 }
 
+/* Makes addresses of rows, as a fetch wants them, for a block that lies in one piece. */
 hinge_status hg_rows_block(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
                            size_t n_right, double *out)
 {

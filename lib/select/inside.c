@@ -32,6 +32,9 @@ static struct hg_problem problem_of(const struct hg_selecting *s, const hinge_gr
     return pr;
 }
 
+/* Returns the steps of the batch's largest problem: where the kernel has few columns, as many as take as long as the
+ * interior point on them; otherwise 50 a row, after which it is worth looking for a factor; and the caller's limit
+ * where the solver is not left to hinge. */
 uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *point)
 {
     struct hg_problem pr = problem_of(s, point, hg_field_of(s, 0));
@@ -234,6 +237,7 @@ static hinge_status finish_part(struct hg_selecting *s, const hinge_grid_point *
     return status;
 }
 
+/* Leaves a problem as it is where the caller limits steps, or where values overflow f32 and the caller wants f32. */
 hinge_status hg_select_alone(struct hg_selecting *s, hinge_grid_point *point, hinge_outcome before, hinge_error *err)
 {
     const hinge_params *p = &s->params;

@@ -540,6 +540,8 @@ static hinge_status finish(struct hg_selecting *s, hinge_error *err)
     return hinge_train(&out->model, &s->x, s->y, &params, &out->report, err);
 }
 
+/* Does all in three parts: what needs no training, the points, the choice. What they worked on is freed here, whichever
+ * of them failed; what was found is the caller's only on success. */
 hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, const double *y,
                           const hinge_params *params, const hinge_select_options *options, hinge_error *err)
 {
