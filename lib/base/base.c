@@ -352,8 +352,8 @@ int hg_team(int threads, double work)
     return work < 1e7 ? 1 : threads;
 }
 
-/* Deals jobs to threads in ascending order. So when one fails, all before it have begun, and the first failure by
- * number is the same for any number of threads. */
+/* Deals jobs to threads in ascending order, and passes over those behind one that failed. Those before it are done in
+ * any case, so that status and error are those of the same job for any number of threads. */
 hinge_status hg_each(size_t count, bool side_by_side, int threads,
                      hinge_status (*job)(void *arg, size_t number, int threads, hinge_error *err), void *arg,
                      hinge_error *err)
@@ -370,7 +370,7 @@ hinge_status hg_each(size_t count, bool side_by_side, int threads,
     for (size_t j = 0; j < count; j++) {
         hinge_error mine;
         hg_ok(&mine);
-        if (__atomic_load_n(&failed, __ATOMIC_RELAXED) != SIZE_MAX)
+        if (__atomic_load_n(&failed, __ATOMIC_RELAXED) < j)
             continue;
         hinge_status done = job(arg, j, 1, &mine);
         pthread_mutex_lock(&lock);

@@ -243,8 +243,8 @@ int hg_threads(int asked);    /* asked, or omp_get_max_threads() for 0; at least
  * busy machine lets threads wait); otherwise threads. */
 int hg_team(int threads, double work);
 
-/* Jobs 0 .. count - 1: side by side, one thread each, or in turn, so many threads each. None begins after one failed;
- * the status and the error are those of the first that did, by number. */
+/* Jobs 0 .. count - 1: side by side, one thread each, or in turn, so many threads each. None begins after one of a
+ * lower number failed; the status and the error are those of the first that did, by number. */
 hinge_status hg_each(size_t count, bool side_by_side, int threads,
                      hinge_status (*job)(void *arg, size_t number, int threads, hinge_error *err), void *arg,
                      hinge_error *err);
