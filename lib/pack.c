@@ -1,7 +1,8 @@
 /*
- * Makes what a training leaves: the solutions of its problems packed into a model, and the report. Read training.h
- * before, and model.h for the layout, which is LIBSVM's: a support vector that several pairs share stands in the model
- * once, and its row of each pair's coefficients is found by its class.
+ * Makes what a training leaves. Each problem's QP, once solved, becomes a solution by rows (hg_keep_solution); the
+ * solutions of all problems are packed into a model, and the report is made. Read training.h before, and model.h for
+ * the layout, which is LIBSVM's: a support vector that several pairs share stands in the model once, and its row of
+ * each pair's coefficients is found by its class.
  */
 #include "lib/params.h"
 #include "lib/training.h"
@@ -11,8 +12,8 @@
 
 /* ---- the solution ------------------------------------------------------------------------------------------------ */
 
-/* Divides nu-SVC's coefficients by r, half of what the two biases differ by, which should be so many times as large as
- * its error. */
+/* Looks at r, half of what nu-SVC's two biases differ by, which coefficients are divided by: it is lost where it is not
+ * above 0, or at most `digits` times its error. Only a run that converged knows. */
 bool hg_margin_is_lost(const struct hg_training *t, const struct hg_solution *s, double digits)
 {
     double b, factor;
@@ -21,9 +22,10 @@ bool hg_margin_is_lost(const struct hg_training *t, const struct hg_solution *s,
            (factor == 0 || 1 / factor <= digits * s->f_error);
 }
 
-/* The coefficients of a regression sum to 0 but for what steps have rounded: many of one layer, or a few that are the
- * difference of two large ones. Where targets are far from 0 that matters: the least coefficient that is large beside
- * it, and inside its box, takes it. at [n]: whose they are */
+/* Takes what coefficients of a regression sum to, which should be 0, off one of them. Steps round: many of one layer,
+ * or a few that are the difference of two large ones. Where targets are far from 0 beside their width that matters, as
+ * the objective moves by the sum times what they have in common; the least coefficient that is 2^20 times as large, and
+ * inside its box, takes it. at [n]: whose they are. */
 static void take_what_is_over(const struct hg_qp *qp, const uint32_t *at, size_t n, double *beta)
 {
     long double sum = 0;
@@ -42,8 +44,9 @@ static void take_what_is_over(const struct hg_qp *qp, const uint32_t *at, size_t
         beta[taker] -= over;
 }
 
-/* Keeps what a problem's QP came to as its solution: coefficients of rows rather than points, rho, and what they need
- * on their way. */
+/* Keeps what a problem's QP came to as its solution: coefficients of rows rather than points, rho = -b, both times
+ * nu-SVC's factor 1 / r, and the objective times its square. Coefficients stay finite: where the factor would make them
+ * infinite they stay as they are, and the outcome is NONFINITE. */
 hinge_status hg_keep_solution(const struct hg_training *t, struct hg_reduced *reduced, struct hg_solution *s,
                               hinge_error *err)
 {

@@ -1,6 +1,12 @@
 /*
  * One two-class problem meets its solver: block SMO over kernel rows by GEMM, or the interior point over a factor of
- * the kernel, to which SMO turns where it has taken long. Read training.h before.
+ * the kernel, to which SMO turns where it has taken long. Read training.h before, and solver/smo/block.h and
+ * solver/ipm/interior.h for what the two solvers are asked.
+ *
+ * The order of the parts is that of a run: what SMO runs with; SMO by rows in f32, then f64 where those are too coarse
+ * (--precision f64 begins there; lib/copy.h has what f32 buys); the interior point; and how one goes on for the other
+ * (lib/lowrank.h has what that buys; --solver smo, or a limit of steps, keeps SMO alone). solve_reduced is the way
+ * through all of it, hg_solve_problem the entry.
  */
 #include "lib/lowrank.h"
 #include "lib/params.h"
@@ -13,7 +19,8 @@
 
 static const double ASK_EVERY = 0.1; /* seconds, where a round takes longer */
 
-/* One problem's solve: hg_solve_problem owns what it holds. */
+/* Holds one problem's solve, on hg_solve_problem's stack, which owns what it holds. s is written run by run: report,
+ * bias and what else came out; coefficients stay in reduced.qp until hg_keep_solution. */
 struct work {
     struct hg_training *t;
     struct hg_solution *s;
@@ -29,6 +36,8 @@ struct work {
 
 /* ---- what SMO runs with ------------------------------------------------------------------------------------------ */
 
+/* Calls the caller's callback with `last`, one problem at a time where several run side by side; returns whether the
+ * run is to end. One that has been halted already is not told of. */
 static int tell(struct work *w)
 {
     const hinge_params *p = w->t->params;
@@ -40,6 +49,8 @@ static int tell(struct work *w)
     return stop;
 }
 
+/* Tells of a round. The solver does not know which problem of how many it has: these fields stay as work_init set
+ * them. */
 static int on_progress(void *arg, const hinge_progress *progress)
 {
     struct work *w = arg;
@@ -58,13 +69,16 @@ static void on_question(void *arg)
         hg_request_halt(&w->options.halt, 2);
 }
 
-/* Returns the arenas of the problem that runs here with so many threads. */
+/* Returns the arenas of the problem that runs here with so many threads: side by side each thread has its own, in turn
+ * the first are all problems'. */
 static struct hg_arenas *room_of(const struct hg_training *t, int threads)
 {
     return &t->rooms[threads < t->threads ? omp_get_thread_num() : 0];
 }
 
-/* Begins problem p by so many threads. */
+/* Begins problem p by so many threads: sets what SMO is asked for by the parameters. Newton's finish has the budget of
+ * rows, or of several problems a share of it: what a problem needs at most, or a sixteenth, if that is more, so that it
+ * does not depend on how many run at once. */
 static void work_init(struct work *w, size_t p, int threads)
 {
     struct hg_training *t = w->t;
@@ -102,7 +116,8 @@ static void work_init(struct work *w, size_t p, int threads)
 
 /* ---- block SMO --------------------------------------------------------------------------------------------------- */
 
-/* Says whether coefficients are worth less than none: then rows were too coarse for them. */
+/* Says whether coefficients are worth less than none: beta = 0 is feasible, of objective 0, where there is no sum or a
+ * sum of 0. Then rows were too coarse for them. Two layers have sums above 0. */
 static bool is_worse_than_none(const struct hg_reduced *r, double objective)
 {
     return (r->qp.no_sum || r->sums[0] == 0) && r->qp.layers == 1 && objective > 0;
@@ -118,8 +133,8 @@ static void take_zero(struct hg_reduced *r, hinge_report *report, double *bias)
     report->violation = hg_qp_violation(&r->qp, r->g);
 }
 
-/* The objective in f64, which asks for the gradient of support vectors alone; it stays as it is where a halt ends
- * that. */
+/* Makes the objective in f64, 1/2 beta'K beta and linear terms, which asks for the gradient at support vectors alone:
+ * n_sv^2 kernel values. It stays as it is where a halt ends that. */
 static hinge_status recompute_objective(struct work *w, hinge_report *report)
 {
     struct hg_qp *qp = &w->reduced.qp;
@@ -141,9 +156,12 @@ static hinge_status recompute_objective(struct work *w, hinge_report *report)
     return HINGE_OK;
 }
 
-/* A run that was ended on the way knows what it is worth from a gradient by f32 rows, or one that was being made: all
- * is taken anew where that is done at once, and of one that converged the objective, where its error may be much to it.
- * One that has not converged gives no coefficients back that are worth less than none. */
+/* Takes anew what a run is worth where it is not known well. A run that was ended on the way knows it from a gradient
+ * by f32 rows, or one that was being made: the gradient of all points is made in f64 where that is done at once
+ * (HG_AT_ONCE multiply-adds of a stalled run, a tenth of that where the caller waits for the end). Of one that
+ * converged it is the objective, where its error may be more than 1e-4 of it. A run that has not converged gives no
+ * coefficients back that are worth less than none. eps: a stalled run whose violation turns out to be at most that has
+ * converged. */
 static hinge_status look_again(struct work *w, double eps, struct hg_smo_result *result)
 {
     struct hg_qp *qp = &w->reduced.qp;
@@ -170,7 +188,8 @@ static hinge_status look_again(struct work *w, double eps, struct hg_smo_result 
     return HINGE_OK;
 }
 
-/* Runs by rows in f32. *again: they turned out too coarse, and it is to be gone on by rows in f64, or begun again. */
+/* Runs by rows in f32. *again: they turned out too coarse, or led to nothing of use, and it is to be gone on by rows in
+ * f64 from where they ended, or begun again. A limit of steps that is used up leaves nothing to go on with. */
 static hinge_status run_f32(struct work *w, const struct hg_smo_options *o, struct hg_arena *panels,
                             struct hg_smo_result *smo, bool *again)
 {
@@ -192,7 +211,8 @@ static hinge_status run_f32(struct work *w, const struct hg_smo_options *o, stru
     return HINGE_OK;
 }
 
-/* Runs by f32 rows first, where they are wanted; where they turn out too coarse, f64 rows from there on. */
+/* Runs by f32 rows first, where they are wanted; where they turn out too coarse, f64 rows from there on, by the steps
+ * that are left. The work of both is the report's. w->exact is there in both: f32 rows are judged by it. */
 static hinge_status run_rows(struct work *w, const struct hg_smo_options *o, struct hg_smo_result *smo)
 {
     struct hg_training *t = w->t;
@@ -244,6 +264,8 @@ static hinge_status run_smo(struct work *w, const struct hg_smo_options *o)
 
 /* ---- the interior point ------------------------------------------------------------------------------------------ */
 
+/* Takes the interior point's result for the solution's, adding the work done before. The error is 0, as K itself has
+ * judged the result, but for a run on a factor that was halted before it was. */
 static void keep_interior(struct work *w, const struct hg_interior_result *r)
 {
     struct hg_solution *s = w->s;
@@ -261,7 +283,8 @@ static void keep_interior(struct work *w, const struct hg_interior_result *r)
 }
 
 /* Solves on the factor at hand, or on one of so many columns at most, or the data where rank is 0 and they are such.
- * *all: there are no more. Where there may be more, and they are a good part of the kernel, it is not worth solving. */
+ * *all: there are no more columns to be had. Where there may be more, and what is left of the trace is more than 1e-3,
+ * it is not worth solving: the outcome is STALLED, and the caller asks for more columns. */
 static hinge_status solve_by_factor(struct work *w, size_t rank, bool may_be_more,
                                     const struct hg_interior_options *options, bool *all)
 {
@@ -295,8 +318,9 @@ static void end_by_eps(const struct hg_training *t, hinge_report *report)
         report->outcome = HINGE_CONVERGED;
 }
 
-/* The interior point, on the factor at hand, which is given up, or on the data, or on a factor of their kernel, which
- * gets more columns where nobody said how many and they are too few for eps. */
+/* Runs the interior point: on the factor at hand, which is given up, or on the data, or on a factor of their kernel,
+ * which gets twice as many columns where nobody said how many and they are too few for eps. The gap wanted is eps,
+ * within [1e-12, 1e-6]. The steps of all these runs count for max_iter. */
 static hinge_status run_inside(struct work *w)
 {
     const struct hg_smo_options *o = &w->options;
@@ -329,7 +353,8 @@ static hinge_status run_inside(struct work *w)
 
 /* ---- one after the other ----------------------------------------------------------------------------------------- */
 
-/* The interior point may go on for SMO, which was chosen; with a working set that was asked for, where it stalls. */
+/* Says whether the interior point may go on for SMO, which was chosen, while SMO is at work; may_end_inside: where SMO
+ * has stalled, also with a working set that was asked for. */
 static bool may_turn_inside(const struct hg_training *t)
 {
     return hg_params_leave_solver(t->params) && !t->interior;
@@ -342,6 +367,7 @@ static bool may_end_inside(const struct hg_training *t)
     return hg_params_leave_solver(&params) && !t->interior;
 }
 
+/* Copies the coefficients aside (back false), or back; r->kept holds one set. */
 static void keep(struct hg_reduced *r, bool back)
 {
     double *all = r->kept;
@@ -349,9 +375,11 @@ static void keep(struct hg_reduced *r, bool back)
         memcpy(back ? r->qp.beta[l] : all, back ? all : r->qp.beta[l], r->qp.n * sizeof *all);
 }
 
-/* The interior point goes on where SMO has taken so many steps or has stalled, as it does where coefficients are large:
- * to the interior point their size is nothing. Where that does not end at eps, SMO goes on from the better of both, if
- * that is not where it stalled; where all columns were not enough, for rounding, it is not given steps without end. */
+/* Lets the interior point go on where SMO has taken so many steps or has stalled, as it does where coefficients are
+ * large: to the interior point their size is nothing. Where that does not end at eps, SMO goes on from the better of
+ * both, if that is not where it stalled; where all columns were not enough, for rounding, it is not given steps without
+ * end. columns: those of the kernel's own features, or all rows; 0: the factor was found (w->factor). What comes out is
+ * never worse than SMO's solution, by objective, unless it converged. */
 static hinge_status go_on(struct work *w, size_t columns)
 {
     struct hg_reduced *r = &w->reduced;
@@ -400,12 +428,14 @@ static void go_back(struct work *w, const struct hg_solution *before, hinge_outc
     w->s->report.outcome = outcome;
 }
 
+/* Multiplies, and saturates. */
 static uint64_t later(uint64_t look, uint64_t times)
 {
     return look > UINT64_MAX / 4 ? UINT64_MAX : times * look;
 }
 
-/* Looks now and then, while SMO takes its steps, whether the kernel has a factor that takes less. */
+/* Looks now and then, while SMO takes its steps, whether the kernel has a factor that takes less: after HG_RANK_LOOK
+ * steps a row, and each time that they are twice as many. True ends SMO's run; the factor is w->factor. */
 static bool leaves(void *arg, uint64_t iterations)
 {
     struct work *w = arg;
@@ -438,9 +468,9 @@ static hinge_status finish_inside(struct work *w, size_t columns)
     return HINGE_OK;
 }
 
-/* A violation may be below eps, and r hardly more or less: then the model and its sign hang on chance, so SMO goes on
- * to smaller eps until r has a digit. Where that is not found, at the expense of some times the steps taken so far, the
- * model is what it was. */
+/* Looks for r, by which nu-SVC divides: a violation may be below eps, and r hardly more or less than 0. Then the model
+ * and its sign hang on chance, so SMO goes on to eps a hundred times smaller, and again, until r has a digit. Where
+ * that is not found, at the expense of five times the steps taken so far and n, the model is what it was. */
 static hinge_status find_r(struct work *w)
 {
     struct hg_solution *s = w->s;
@@ -464,8 +494,8 @@ static hinge_status find_r(struct work *w)
     return HINGE_OK;
 }
 
-/* The interior point that was chosen by counted work; SMO goes on where it stalls, as it does where rows or columns are
- * of sizes whose squares no double holds beside each other. */
+/* Runs the interior point that was chosen by counted work; SMO goes on where it stalls, as it does where rows or
+ * columns are of sizes whose squares no double holds beside each other. The better of both stays. */
 static hinge_status start_inside(struct work *w)
 {
     HG_TRY(run_inside(w));
@@ -489,7 +519,8 @@ static hinge_status start_inside(struct work *w)
 }
 
 /* Solves the problem over its distinct points: by SMO, or inside, or first by the one and then by the other where that
- * is allowed. */
+ * is allowed. Kernels of few features limit SMO's steps beforehand, by counted work; of others `leaves` asks on the
+ * way. */
 static hinge_status solve_reduced(struct work *w)
 {
     const struct hg_training *t = w->t;
@@ -511,6 +542,8 @@ static hinge_status solve_reduced(struct work *w)
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
 
+/* Solves problem p of a training into t->solutions[p]; hg_each's job. Several may run at once: they share `stop`, the
+ * lock and what is const. */
 hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err)
 {
     struct hg_training *t = arg;
