@@ -58,9 +58,10 @@ static inline __m512 add_16(__m512 sum, const uint8_t *code, __m512 high, __m512
     return _mm512_fmadd_ps(f.low, f.high, sum);
 }
 
-/* Sums rows at 64 columns in f32: the coefficient is put into the table of high digits once a row, so that a value
- * and its product with the coefficient cost one multiply-add. At most 16 rows come at a time, after which f64 takes
- * over. */
+/* Sums rows at 64 columns in f32: the coefficient is put into the table of high digits once a row, so that a value and
+ * its product with the coefficient cost one multiply-add. At most 16 rows come at a time, after which f64 takes over.
+ * Buys: with all sums in f64 a9a at C = 100 takes 1.33 times the processor time (doc/tried.md); hg_how.narrow 0 has
+ * them so. */
 static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code, double *sum)
 {
     __m512 a = _mm512_setzero_ps(), b = a, c = a, d = a;
@@ -93,8 +94,8 @@ static inline __m512d add_8(__m512d sum, const uint8_t *code, const struct table
     return _mm512_fmadd_pd(_mm512_permutex2var_pd(t->low[0], c, t->low[1]), high, sum);
 }
 
-/* Sums rows at 64 columns in f64: both halves of the table of high digits take the coefficient, and eight registers
- * hold the sums. */
+/* Sums rows at 64 columns in f64, for moves too large for f32 and for rows in f64: both halves of the table of high
+ * digits take the coefficient, and eight registers hold the sums. */
 static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code,
                            double *sum)
 {

@@ -118,8 +118,9 @@ static size_t kept_tile(const struct hg_gram *g, char *base, struct kept *k)
     return at;
 }
 
-/* Makes room for right sides that are kept; without memory for it, nothing is kept. Of a lent arena as much is reserved
- * as the caller's largest problem needs, so that no later one moves it. */
+/* Makes room for right sides that are kept; without memory for it, nothing is kept, and neither is anything of a fetch
+ * whose list is 0. Of a lent arena as much is reserved as the caller's largest problem needs, so that no later one
+ * moves it. */
 static void keep_columns(struct hg_gram *g)
 {
     struct kept k;
@@ -267,7 +268,8 @@ static bool stopped(const struct hg_fetch *f)
 }
 
 /* Returns the columns of a tile: fewer where there are few in all, so that each thread has some; by what is fetched
- * alone, so that values do not depend on the threads. What is kept, or made whole, has its tiles as they are. */
+ * alone, so that values do not depend on the threads. What is kept, or made whole, has its tiles as they are. Buys: for
+ * 10,000 x 200 points K_WW takes 0.169 s instead of 0.295, by two threads (doc/tried.md). */
 static size_t tile_width(const struct hg_gram *g, const struct hg_fetch *f)
 {
     if (f->list != 0 || g->tiler.maker->whole_cols != 0)

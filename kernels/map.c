@@ -224,7 +224,7 @@ exp_side32(struct scale32 c, float norm, const float *dot, const float *norms, i
         value[k] = p[k] * power[k];
 }
 
-/* Do the same in f64, 2^(k/16) by a table. */
+/* Do the same in f64, 2^(k/16) by a table. Buys: 0.45 ns a value instead of 0.66 (doc/tried.md). */
 static inline __attribute__((always_inline)) void
 exp_side64(struct scale64 c, double norm, const double *dot, const double *norms, int count, __m512d *value)
 {

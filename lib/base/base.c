@@ -131,7 +131,8 @@ void hg_free(void *memory)
         free(place - place[-1]);
 }
 
-/* Keeps the compiler from removing an allocation that nobody uses. */
+/* Keeps the compiler from removing an allocation that nobody uses. A test does without by linking with
+ * --wrap=hg_let_heap_stay. */
 void hg_let_heap_stay(void)
 {
     void *volatile block = malloc((size_t)1536 << 10);
@@ -347,6 +348,8 @@ int hg_threads(int asked)
     return HG_MAX(threads, 1);
 }
 
+/* Leaves little work to one thread: trainings of 20 to 100 rows, say, take no team at all (doc/performance.md, "The
+ * smallest problems"). */
 int hg_team(int threads, double work)
 {
     return work < 1e7 ? 1 : threads;
