@@ -1,5 +1,12 @@
-/* Pivots one after the other, each by one row of the kernel; and LAPACK's factor in pieces that can be halted. Read
- * cholesky.h before. */
+/*
+ * Pivots one after the other, each by one row of the kernel; and LAPACK's factor in pieces that can be halted. Read
+ * cholesky.h before.
+ *
+ * The two have nothing in common but the name. The first never sees a matrix: it asks a source for one row of K a
+ * column, takes n rank^2 / 2 multiply-adds and n rank values of memory, and makes the rows that the interior point
+ * sweeps. The second factors the normal matrix of each Newton system, in pieces of a tenth of a second where it is
+ * large.
+ */
 #include "solver/ipm/cholesky.h"
 
 #include <cblas.h>
@@ -9,8 +16,8 @@
 
 /* ---- of a kernel, by its rows ------------------------------------------------------------------------------------ */
 
-/* The row of the largest remaining diagonal, the first of equal ones; *trace: the sum of their sizes, since what is
- * negative is as far from K as what is positive. */
+/* Returns the row of the largest remaining diagonal, the first of equal ones; *trace: the sum of their sizes, since
+ * what is negative is as far from K as what is positive. */
 static size_t find_pivot(const double *diagonal, size_t n, double *trace)
 {
     size_t pivot = 0;
@@ -23,7 +30,10 @@ static size_t find_pivot(const double *diagonal, size_t n, double *trace)
     return pivot;
 }
 
-/* Makes z[:, c] = (K[:, pivot] - Z[:, :c] Z[pivot, :c]') / sqrt(diagonal[pivot]), and the diagonal less its squares */
+/* Makes z[:, c] = (K[:, pivot] - Z[:, :c] Z[pivot, :c]') / sqrt(diagonal[pivot]), and the diagonal less its squares.
+ * Each row is one thread's: four partial sums side by side, in an order that no number of threads changes. The pivot's
+ * own row is done last, as all threads read it: its diagonal is 0 by construction, and not what rounding would leave of
+ * it. */
 static void add_column(struct hg_rows *rows, size_t pivot, const double *k, size_t rank, size_t c, double *z,
                        double *diagonal)
 {
@@ -55,6 +65,9 @@ static void add_column(struct hg_rows *rows, size_t pivot, const double *k, size
     diagonal[pivot] = 0;
 }
 
+/* Goes on while columns are left, the trace of what is left is more than `enough` of the whole, and the pivot is more
+ * than rounding: 1e-15 of the largest diagonal value. Of an indefinite K the diagonal left may become negative; it is
+ * never a pivot then. `left` tells how near the factor is, and is report.trace_error in the end. */
 hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enough, const struct hg_halt *halt,
                                  double *z, uint32_t *pivots, size_t *used, double *left)
 {
@@ -83,6 +96,7 @@ hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enoug
 
 /* ---- of a matrix that is there ----------------------------------------------------------------------------------- */
 
+/* Makes room for factors of n columns: one object serves all Newton systems of a run. */
 hinge_status hg_cholesky_init(struct hg_cholesky *c, size_t n, hinge_error *err)
 {
     *c = (struct hg_cholesky){ .n = n, .ld = HG_MAX((n + 7) / 8 * 8, (size_t)8) };
@@ -118,7 +132,7 @@ static bool factor_blocks(struct hg_cholesky *c, const struct hg_halt *halt)
 }
 
 /* Scales the matrix to a diagonal of 1 + shift, and factors it. The shift is a ridge for what rounding has made of a
- * semi-definite matrix. */
+ * semi-definite matrix. The matrix itself stays: it may have to be factored again with a larger shift. */
 static bool decompose(struct hg_cholesky *c, const double *matrix, const struct hg_halt *halt)
 {
     bool done = false;
@@ -135,6 +149,9 @@ static bool decompose(struct hg_cholesky *c, const double *matrix, const struct 
     return done;
 }
 
+/* Scales by powers of two, which round nothing, so that one ridge is right for columns of any size. Where a factor
+ * fails, the shift is n 1e-15, then a hundred times as much each time, up to 1e-3: beyond, the matrix is not near
+ * positive definite. Refinement takes out what the shift changes (interior.c, direction). */
 bool hg_cholesky_factor(struct hg_cholesky *c, const double *matrix, const struct hg_halt *halt)
 {
     for (size_t r = 0; r < c->n; r++) {
@@ -156,6 +173,7 @@ bool hg_cholesky_factor(struct hg_cholesky *c, const double *matrix, const struc
     return true;
 }
 
+/* Solves L L' (x / scale) = scale x by two triangular solves of one right-hand side, by one thread. */
 void hg_cholesky_solve(const struct hg_cholesky *c, double *x)
 {
     for (size_t r = 0; r < c->n; r++)

@@ -1,6 +1,11 @@
 /*
  * The end of the interior point: coefficients of the state as it stands, by proximal steps (finish.c), and the best of
- * them kept. Read interior_run.h before.
+ * them kept. Read interior_run.h and finish.h before.
+ *
+ * The interior point gets near a solution, and never to bounds: its a and u are positive. How near is near enough for
+ * proximal steps to get there in a few of them is known only by trying, with a weight sigma that falls where they fail:
+ * steps of a smaller sigma stay nearer to beta0, and gain less each. Whatever they come to is judged by itself, and the
+ * best of all is the run's result (r->best, r->worth).
  */
 #include "solver/ipm/interior_run.h"
 
@@ -11,7 +16,9 @@ enum { MAX_STEPS = 8 }; /* proximal ones in a row */
 
 static const double finish_weight = 1e5; /* sigma times the mean squared norm of a row */
 
-/* Takes beta as the variables make it; rounded: those on their way to a bound are put there. */
+/* Takes beta as the variables make it, sum of s a; rounded: those on their way to a bound are put there. A variable is
+ * on its way to 0 where a is a smaller share of its box than l is of the scale of margins, and to its bound where u is
+ * a smaller share than m. */
 static void take_interior(const struct hg_interior *r, bool rounded)
 {
     for (size_t i = 0; i < r->n; i++) {
@@ -28,6 +35,8 @@ static void take_interior(const struct hg_interior *r, bool rounded)
     }
 }
 
+/* Keeps the coefficients that have the least gap so far, or the first ones: a gap that is NaN says that there are
+ * none. */
 static void keep_better(struct hg_interior *r, const struct hg_worth *worth)
 {
     if (!(worth->gap < r->worth.gap) && !isnan(r->worth.gap))
@@ -36,6 +45,8 @@ static void keep_better(struct hg_interior *r, const struct hg_worth *worth)
     memcpy(r->best, r->qp->beta[0], r->n * sizeof(double));
 }
 
+/* Lends the finish the run's own arrays: those that an iteration makes anew, and a copy of w, from which the iterations
+ * go on where the finish has failed. Steps are counted against the same limit. */
 static struct hg_finish finish_of(struct hg_interior *r)
 {
     memcpy(r->rhs, r->w, r->cols * sizeof(double));
@@ -50,7 +61,9 @@ bool hg_interior_is_good(const struct hg_interior *r)
     return r->worth.gap <= r->opt->gap && r->worth.violation <= r->opt->eps;
 }
 
-/* Makes proximal steps from the interior point, while they pay. false: not one came to its end */
+/* Makes proximal steps from the interior point, while they pay: until the result is a thousand times as near as was
+ * asked for, or the gap has not halved. Each has ten times the weight of the last, as its start is nearer. false: not
+ * one came to its end. */
 static bool finish_with(struct hg_interior *r, double sigma, bool search)
 {
     double last = INFINITY;
@@ -71,6 +84,8 @@ static bool finish_with(struct hg_interior *r, double sigma, bool search)
     return last < INFINITY;
 }
 
+/* Tries the usual weight, and a hundredth of it where no step of that comes to its end. Where the interior point is
+ * stuck, this is the last chance: ever smaller weights, mostly with a line search, until one is good enough. */
 void hg_interior_finish(struct hg_interior *r, bool stuck)
 {
     double begin = hg_now(), sigma = finish_weight / fmax(r->space.norm, 1e-300);
@@ -80,7 +95,8 @@ void hg_interior_finish(struct hg_interior *r, bool stuck)
     r->res->report.phase.certificate += hg_now() - begin;
 }
 
-/* The best multiple of beta: without a sum, any from 0 to 1 is feasible. */
+/* Takes the best multiple of beta: without a sum, any from 0 to 1 is feasible. With h(beta) linear along it, the
+ * objective t^2 |w|^2 / 2 + t h(beta) is least at t = -h(beta) / |w|^2. */
 static void shorten(struct hg_interior *r, const struct hg_worth *worth, const struct hg_finish *f)
 {
     double square = hg_dot(f->trial, f->trial, r->space.factor->d);
@@ -90,6 +106,8 @@ static void shorten(struct hg_interior *r, const struct hg_worth *worth, const s
         r->qp->beta[0][i] *= factor;
 }
 
+/* Rounds the state to bounds and judges it, without a look at the halt that ended the run: that takes two sweeps, and
+ * without them there would be no result. A beta that is worth less than none is shortened. */
 void hg_interior_salvage(struct hg_interior *r)
 {
     struct hg_worth worth;

@@ -1,14 +1,24 @@
-/* Proximal steps by semismooth Newton (finish.h has the equations), and what each is worth. */
+/*
+ * Proximal steps by semismooth Newton, and what each is worth. Read finish.h before, which has the equations.
+ *
+ * The dual of a step, as a function of w, is piecewise quadratic; its pieces differ by which rows are free, at 0, or at
+ * a bound. Each Newton step solves the piece that w is in, and once a whole step ends in the piece it began in, w is
+ * the minimum. Sweeps do all work on rows: project_rows makes beta, the dual's gradient and second derivative at a
+ * trial point; polish_rows mends the last digits of beta. The second half judges: bias, gap and violation by beta and Z
+ * alone, of the layers as they are.
+ */
 #include "solver/ipm/finish.h"
 
 #include <math.h>
 #include <string.h>
 
+/* Newton steps of a proximal step, alone and with a line search; trials of a search; mends of a projection. */
 enum { MAX_STEPS = 10, MAX_SEARCHES = 40, MAX_HALVINGS = 12, MAX_POLISHES = 4 };
 
 /* ---- the proximal step ------------------------------------------------------------------------------------------- */
 
-/* The linear term of the dual in w: what the sum constraints leave of it. */
+/* Returns the linear term of the dual in w at column c, q of interior.c: the sums at the intercepts' columns, and minus
+ * sum times shift at the others, as the rows are shifted. */
 static double linear(const struct hg_finish *s, size_t c)
 {
     size_t d = s->space->factor->d;
@@ -70,13 +80,15 @@ static double dot(const struct hg_finish *s, const double *a, const double *b)
     return hg_dot(a, b, s->space->cols);
 }
 
+/* Makes the trial point w + step force; a step of 0 is where a proximal step begins. */
 static void try_step(struct hg_finish *s, double step)
 {
     for (size_t c = 0; c < s->space->cols; c++)
         s->trial[c] = s->w[c] + step * s->force[c];
 }
 
-/* Makes force the Newton step from the trial point, which is accepted. */
+/* Makes force the Newton step from the trial point, which is accepted: (R + sigma Z_F'Z_F) force = acc. false: no
+ * factor, or a halt. */
 static bool newton_step(struct hg_finish *s)
 {
     size_t bytes = s->space->cols * sizeof(double);
@@ -90,7 +102,8 @@ static bool newton_step(struct hg_finish *s)
 }
 
 /* Goes along force; with `search` until the slope there, which only rises, is not steeply up: the dual itself has too
- * few digits to tell. acc, normal: at the end. */
+ * few digits to tell. The next trial is where the slope would be 0 if it rose evenly, at 0.1 to 0.7 of the last. acc,
+ * normal: at the end. */
 static bool go_along(struct hg_finish *s, bool search, double *step)
 {
     double down = dot(s, s->force, s->acc);
@@ -109,7 +122,8 @@ static bool go_along(struct hg_finish *s, bool search, double *step)
     return false;
 }
 
-/* Until Z'beta = w to rounding: after a whole step within one piece, or where the residual falls no more. */
+/* Makes Newton steps until Z'beta = w to rounding: after a whole step within one piece, or where the residual falls no
+ * more, for three steps, but is about the least there was. false: it got nowhere, or was stopped. */
 static bool newton(struct hg_finish *s, bool search)
 {
     double first = 0, least = INFINITY, piece = -1, step = 0;
@@ -131,7 +145,8 @@ static bool newton(struct hg_finish *s, bool search)
     return false;
 }
 
-/* Free coefficients move by what the last step says, others stay. */
+/* Moves free coefficients by what the last step says, -sigma <z, force>, where that keeps them inside their boxes;
+ * others stay, so that no bound or zero that was met exactly is left. */
 static void polish_rows(void *arg, const struct hg_block *b)
 {
     struct hg_finish *s = arg;
@@ -175,6 +190,7 @@ static bool polish(struct hg_finish *s)
     return true;
 }
 
+/* Puts beta and w back where Newton's method got nowhere: the caller tries another weight from the same start. */
 bool hg_finish_step(struct hg_finish *s, double sigma, bool search)
 {
     double *beta = s->qp->beta[0];
@@ -193,12 +209,14 @@ bool hg_finish_step(struct hg_finish *s, double sigma, bool search)
 
 /* ---- what it is worth -------------------------------------------------------------------------------------------- */
 
+/* Gives the rows their beta, for the sum Z'beta alone. */
 static void beta_rows(void *arg, const struct hg_block *b)
 {
     const struct hg_finish *s = arg;
     memcpy(b->y[0], s->qp->beta[0] + b->first, b->count * sizeof(double));
 }
 
+/* Takes the decision values of the rows, those without a box too: the violation is asked of all. */
 static void f_rows(void *arg, const struct hg_block *b)
 {
     struct hg_finish *s = arg;
@@ -219,7 +237,7 @@ static bool decision_values(struct hg_finish *s)
     return hg_sweep_run(s->space, &values);
 }
 
-/* Returns a layer's part of the gap. */
+/* Returns a layer's part of the gap for a bias: the sum of hg_qp_gap over its entries, none of which is negative. */
 static double gap_at(const struct hg_finish *s, int l, double bias)
 {
     const struct hg_qp *qp = s->layered;
@@ -229,8 +247,8 @@ static double gap_at(const struct hg_finish *s, int l, double bias)
     return gap;
 }
 
-/* Returns the derivative of the gap by the layer's bias: the sum less that of the best responses to it. Rises with
- * bias. */
+/* Returns the derivative of the gap by the layer's bias: the sum less that of the best responses to it, each of which
+ * is at hi, 0 or lo by the sign of its slope and the kink. Rises with bias. */
 static double slope_at(const struct hg_finish *s, int l, double bias)
 {
     const struct hg_qp *qp = s->layered;
@@ -242,7 +260,8 @@ static double slope_at(const struct hg_finish *s, int l, double bias)
     return slope;
 }
 
-/* Finds the bias of the least primal objective: by bisection, finite boxes. */
+/* Finds the bias of the least primal objective: brackets the zero of slope_at, from `near` on with widths that grow,
+ * and bisects until the ends are neighbours; finite boxes. */
 static double best_bias(const struct hg_finish *s, int l, double near)
 {
     double width = 1e-6 + 1e-6 * fabs(near), low = near - width, high = near + width;
@@ -259,6 +278,7 @@ static double best_bias(const struct hg_finish *s, int l, double near)
     return low + (high - low) / 2;
 }
 
+/* Says whether boxes have no upper end: the hard margin, whose gap is measured in another way. */
 static bool is_hard(const struct hg_qp *qp)
 {
     return qp->n > 0 && isinf(fmax(qp->hi[0][0], -qp->lo[0][0]));
@@ -277,7 +297,8 @@ static void closest(const struct hg_finish *s, double *positive, double *negativ
     }
 }
 
-/* (w, b) divided by the least margin is feasible, and worth what it is worth. */
+/* Returns the primal objective of (w, b) divided by the least margin, which is feasible: |w|^2 / (2 least^2); infinite
+ * where some row is on the wrong side. */
 static double hard_primal(const struct hg_finish *s, double square, double bias)
 {
     double positive, negative;
@@ -286,6 +307,8 @@ static double hard_primal(const struct hg_finish *s, double square, double bias)
     return least > 0 ? square / (2 * least * least) : INFINITY;
 }
 
+/* Returns the bias half-way between the classes: of all it has the largest least margin. One class alone gets margins
+ * of 1. */
 static double hard_bias(const struct hg_finish *s)
 {
     double positive, negative;
@@ -295,7 +318,9 @@ static double hard_bias(const struct hg_finish *s)
     return -(positive + negative) / 2;
 }
 
-/* The layer's bias in f's coordinates, where the intercept of w is 0. */
+/* Returns the layer's bias in f's coordinates, where the intercept of w is 0: the usual one, by free coefficients, or
+ * the one of the least gap where that is clearly better. Far from the solution few coefficients are free, or none, and
+ * the usual bias may cost most of the gap. */
 static double choose_bias(const struct hg_finish *s, int l)
 {
     if (s->layered->no_sum)
@@ -306,8 +331,9 @@ static double choose_bias(const struct hg_finish *s, int l)
     return gap_at(s, l, best) < 0.999 * gap_at(s, l, usual) ? best : usual;
 }
 
-/* A layer's sum is put right by the one coefficient that is furthest from its bounds and from 0; those at a bound or at
- * 0 are to stay there. Only what is more than one can take goes to others too. */
+/* Puts a layer's sum right by the one coefficient that is furthest from its bounds and from 0; those at a bound or at 0
+ * are to stay there. Only what is more than one can take goes to others too. Sums are in twice the working precision,
+ * so that what is missing is known to its last digit. */
 static bool put_sum_right(const struct hg_finish *s, int l)
 {
     const struct hg_qp *qp = s->layered;
@@ -327,6 +353,8 @@ static bool put_sum_right(const struct hg_finish *s, int l)
     return hg_qp_project(s->layered, s->sums);
 }
 
+/* Finds violation, objective, biases and gap at f. The gap is summed entry by entry and not the difference of two
+ * objectives, which would lose its digits; it is relative to the larger of them, or to floor where both may be 0. */
 void hg_finish_worth(const struct hg_finish *s, double square, struct hg_worth *worth)
 {
     const struct hg_qp *qp = s->layered;
@@ -345,6 +373,8 @@ void hg_finish_worth(const struct hg_finish *s, double square, struct hg_worth *
     worth->gap = !isfinite(gap) ? INFINITY : size > 0 ? fmax(gap, 0) / size : 0;
 }
 
+/* Brings the sums to what they are to be, f to beta, and tells what beta is worth. f is by the rows as swept, relative
+ * to the shift; the biases are taken back to rows as they are. */
 bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
 {
     size_t d = s->space->factor->d;

@@ -1,6 +1,7 @@
 /*
- * Primal-dual interior point (Mehrotra 1992) in w-space. A variable v belongs to a row i, has a sign s, a coefficient
- * p and a box 0 <= a <= C; beta_i = sum s a. With f = Z w (the intercept is w's last coordinate) and y = s f + p:
+ * Primal-dual interior point (Mehrotra 1992) in w-space. Read interior_run.h and sweep.h before. A variable v belongs
+ * to a row i, has a sign s, a coefficient p and a box 0 <= a <= C; beta_i = sum s a. With f = Z w (the intercept is w's
+ * last coordinate) and y = s f + p:
  *
  *     R w - Z'beta + q = 0,   y - l + m = 0,   C - a - u = 0,   a l = mu,   u m = mu,     a, l, u, m > 0
  *
@@ -15,6 +16,11 @@
  *
  * refined by the residual of R dw - Z'd beta. C = infinity: u = 1, m = 0 have no part. See Gertz and Griffin 2010 for
  * the structure; here the rows are swept anew for each product and never held.
+ *
+ * An iteration is four kinds of sweeps, each of which has its own loop over a block's rows below: normal_rows measures
+ * the state, predictor_rows follows the step to mu = 0, step_rows makes the step and its residual, advance_rows takes
+ * it. One loop for all four would take 1 to 10 % more instructions (doc/tried.md). What is worth more than a step's
+ * digits, Z'beta, is summed from the rows each time and never updated.
  */
 #include "solver/ipm/interior_run.h"
 
@@ -22,9 +28,9 @@
 #include <string.h>
 
 enum {
-    MAX_REFINEMENTS = 2,
-    PATIENCE = 12, /* iterations without a better gap */
-    MAX_FINISHES = 4
+    MAX_REFINEMENTS = 2, /* of a direction */
+    PATIENCE = 12,       /* iterations without a better gap */
+    MAX_FINISHES = 4     /* attempts at proximal steps, each from a nearer state */
 };
 
 static const double step_share = 0.995;   /* of the way to the boundary */
@@ -61,7 +67,7 @@ static struct change whole_change(const struct hg_interior *r, const struct hg_v
     return change_of(v, r->t[i], r->target, e.a * e.l, e.u * e.m);
 }
 
-/* The longest step, at most `step`, that keeps all four positive. */
+/* Returns the longest step, at most `step`, that keeps all four positive. */
 static double longest(const struct hg_variable *v, const struct change *d, double step)
 {
     const double x[] = { v->a, v->l, v->u, v->m }, dx[] = { d->a, d->l, d->u, d->m };
@@ -187,7 +193,8 @@ static double margin_bound(const struct hg_interior *r, const double *z_beta, do
     return sum_a > off ? (sqrt(square) + sqrt(r->space.largest) * off) / (sum_a - off) : INFINITY;
 }
 
-/* Returns beta'K beta, by acc[0]. */
+/* Returns beta'K beta = |Z'beta|^2, by acc[0], which has Z'beta of the rows as swept: q is -sum shift there, so that
+ * the difference is of rows as they are where beta sums to what it is to. */
 static double square_of_beta(const struct hg_interior *r)
 {
     double square = 0;
@@ -196,7 +203,12 @@ static double square_of_beta(const struct hg_interior *r)
     return square;
 }
 
-/* The relative gap of the objectives of w and beta, each by itself, with what the sums of beta lack may be worth. */
+/* Returns the relative gap of the objectives of w and beta, each by itself:
+ *
+ *     primal = |w|^2 / 2 + sum C max(0, -y) + q'w,     dual = -(|Z'beta|^2 / 2 + sum p a)
+ *
+ * and with what the sums of beta lack may be worth: that times the bias, or the scale of margins where the bias is
+ * small. Of the hard margin w counts divided by the least margin, and only where that is positive. */
 static double relative_gap(const struct hg_interior *r, const struct hg_sweep *s)
 {
     size_t d = r->space.factor->d;
@@ -214,7 +226,9 @@ static double relative_gap(const struct hg_interior *r, const struct hg_sweep *s
     return (fabs(primal - dual) + lacking) / fmax(fmax(fabs(primal), fabs(dual)), r->floor);
 }
 
-/* The sums over rows that the state stands for, and the matrix factored. */
+/* Makes the sums over rows that the state stands for, by one sweep: mu, the gap, the residual r_w, and the normal
+ * matrix, which is factored at once. h comes in two parts, acc[1] for mu = 0 and acc[2] times mu. The verdict is GO_ON
+ * unless the run was halted, the numbers are not finite, or, hard margin, the state proves that there is none. */
 static enum verdict measure(struct hg_interior *r, struct hg_sweep *s)
 {
     *s = (struct hg_sweep){ .v = r->w, .n_acc = 3, .acc = { r->acc[0], r->acc[1], r->acc[2] }, .normal = true,
@@ -238,7 +252,9 @@ static enum verdict measure(struct hg_interior *r, struct hg_sweep *s)
     return hg_halted(&r->space.halt) ? HALTED : factored ? GO_ON : NONFINITE;
 }
 
-/* The right-hand side: predictor, then centring by how far the predictor gets, and the second-order term. */
+/* Makes the right-hand side: predictor, then centring by how far the predictor gets, and the second-order term. Where
+ * the products a l and u m are P now, and P + step (first + step second) after the predictor's longest step, mu is to
+ * fall by the cube of their ratio (Mehrotra's choice): a predictor that gets far needs next to no centring. */
 static bool predict(struct hg_interior *r, const struct hg_sweep *s)
 {
     const double *h = r->acc[1], *centre = r->acc[2];
@@ -257,7 +273,10 @@ static bool predict(struct hg_interior *r, const struct hg_sweep *s)
     return true;
 }
 
-/* Solves for dw, refined until what is left of R dw - Z'dbeta + r_w = 0 moves it no more; *step: the longest one. */
+/* Solves for dw, refined until what is left of R dw - Z'dbeta + r_w = 0 moves it no more; *step: the longest one. G is
+ * not in the residual, which is why refinement finds digits that the matrix has lost: G spans many orders of magnitude.
+ * The size of a correction is in the norm of the system, relative to the step's; one that has not shrunk to a third is
+ * the last. */
 static bool direction(struct hg_interior *r, double *step)
 {
     double *z_beta = r->acc[0], *left = r->acc[1], *correction = r->acc[2], last = INFINITY;
@@ -280,6 +299,7 @@ static bool direction(struct hg_interior *r, double *step)
     }
 }
 
+/* Tells the callback of an iteration; the relative gap stands for the violation, which is not known on the way. */
 static bool report_progress(struct hg_interior *r, const struct hg_sweep *s)
 {
     if (r->opt->progress == NULL)
@@ -341,6 +361,7 @@ static enum verdict iterate(struct hg_interior *r, double goal)
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
+/* Lays out the state in one block, of which f is the owner: arrays by row, by column, and five a side. */
 static hinge_status allocate(struct hg_interior *r, hinge_error *err)
 {
     size_t n = r->n, cols = r->cols, sides = (size_t)r->sides;
@@ -363,6 +384,7 @@ static void run_free(struct hg_interior *r)
     hg_sweep_free(&r->space);
 }
 
+/* Returns the sizes of the sums that beta is to have, added up. */
 static double sum_of_sizes(const struct hg_interior *r)
 {
     double size = 0;
@@ -383,7 +405,8 @@ static double least_objective(const struct hg_interior *r)
 }
 
 /* Starts at half of the box, or where the sum is to be; without bounds what one row alone would take. w = 0, and l - m
- * = p. */
+ * = p, each larger than `size`, the scale of margins, so that a l and u m are all of about one size. Far from the
+ * boundary, long steps are possible from the first. */
 static void start(struct hg_interior *r)
 {
     double size = 0, caps = 0, sums = sum_of_sizes(r);
@@ -444,7 +467,7 @@ static enum verdict solve(struct hg_interior *r)
 }
 
 /* Tells the outcome by what the coefficients are worth, not by how the iterations ended: a run that was halted may be
- * good enough. */
+ * good enough, and one that came close may not. */
 static hinge_outcome outcome_of(const struct hg_interior *r, enum verdict verdict)
 {
     if (verdict == INSEPARABLE)
@@ -459,6 +482,7 @@ static hinge_outcome outcome_of(const struct hg_interior *r, enum verdict verdic
     return verdict == LIMIT || hg_steps_left(r) == 0 ? HINGE_MAX_ITER : HINGE_STALLED;
 }
 
+/* Tells the result what the coefficients are worth. */
 static void tell_worth(const struct hg_worth *worth, struct hg_interior_result *result)
 {
     result->report.objective = worth->objective;
@@ -467,6 +491,10 @@ static void tell_worth(const struct hg_worth *worth, struct hg_interior_result *
     memcpy(result->bias, worth->bias, sizeof result->bias);
 }
 
+/* Takes two layers for one of twice the rows (flat), on the same arrays: the space sweeps all rows twice, with another
+ * intercept each time. A row is on two sides where its box spans 0, as with a kink. What the run comes to is the best
+ * that proximal steps have found, or, where there is nothing good enough, what can be had from the state
+ * (hg_interior_salvage). It is tidied by so little that no F moves by more than a share of eps. */
 hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
                                const struct hg_interior_options *options, struct hg_interior_result *result,
                                hinge_error *err)
@@ -509,6 +537,8 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
     return status;
 }
 
+/* Judges beta by the kernel itself, where the run has solved another problem, that of ZZ'. An outcome may only get
+ * worse by it. A second look follows where beta is worth less than none, which is made 0 then. */
 void hg_interior_judge(struct hg_qp *qp, double *g, const struct hg_interior_options *options,
                        struct hg_interior_result *result)
 {

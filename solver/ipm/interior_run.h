@@ -10,8 +10,11 @@
 
 #include <math.h>
 
+/* The variables of one sign, one a row: a row has a variable on the side of its box (class, or sign of a coefficient),
+ * and on both sides where its box spans 0. All four stay positive at every iteration. */
 struct hg_side {
-    double *a, *l, *u, *m, *cap; /* [n]; cap 0: no such variable */
+    double *a, *l, *u, *m; /* [n] coefficient; beyond the margin; room to the bound; slack */
+    double *cap;           /* [n] C; 0: no such variable; infinite: u and m have no part */
 };
 
 struct hg_interior {
@@ -37,20 +40,23 @@ struct hg_interior {
     int no_stop;                /* 0, for sweeps that are to be finished after a stop */
 };
 
+/* Returns s: with two sides the first is upward, the second downward; with one it is the side of the row's box. */
 static inline double hg_sign_of(const struct hg_interior *r, int k, size_t i)
 {
     return r->sides == 2 ? (k == 0 ? 1 : -1) : r->qp->hi[0][i] > 0 ? 1 : -1;
 }
 
+/* A variable as the sweeps take it up, with what follows from its state and f at once. */
 struct hg_variable {
     double s, p, a, l, u, m;
-    bool bounded;
+    bool bounded;   /* C is finite */
     double y;       /* s f + p */
     double r_u;     /* C - a - u */
     double inverse; /* 1 / (l/a + m/u) */
 };
 
-/* Returns whether row i has such a variable. */
+/* Returns whether row i has a variable on side k, and if so takes it up: y = s f + p, p = kink + s off, and 1 / theta,
+ * by the state and by f = <z, w> of the last sweep that measured. */
 static inline bool hg_variable(const struct hg_interior *r, int k, size_t i, struct hg_variable *v)
 {
     const struct hg_side *side = &r->side[k];
@@ -77,8 +83,9 @@ static inline uint64_t hg_steps_left(const struct hg_interior *r)
 /* Says whether what is best so far is as good as was asked for. */
 bool hg_interior_is_good(const struct hg_interior *r);
 
-/* The weight of a proximal step: the larger, the more it gains, the less of its digits are lost to f's rounding, and
- * the nearer its start must be. `stuck`: the interior point gets no nearer. */
+/* Makes proximal steps from the state as it is, and keeps the best coefficients that come of them. Of the steps'
+ * weight, sigma: the larger, the more a step gains, the less of its digits are lost to f's rounding, and the nearer its
+ * start must be. `stuck`: the interior point gets no nearer. */
 void hg_interior_finish(struct hg_interior *r, bool stuck);
 
 /* A run that ended before anything was finished: what can be had from the state as it stands. */

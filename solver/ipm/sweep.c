@@ -1,4 +1,14 @@
-/* Passes over Z by slots. Read sweep.h before. */
+/*
+ * Passes over Z by slots. Read sweep.h before.
+ *
+ * From the inside out: a block of up to 512 rows is made, used for all that a sweep wants of it while it is in a core's
+ * caches, and forgotten (sweep_block); a slot is a stretch of blocks with sums of its own (sweep_slot); a sweep has its
+ * slots done by whichever thread is free, and adds them up in their order (hg_sweep_run). Last is what a space knows of
+ * Z from its beginning: which columns are shifted, and the rows' norms.
+ *
+ * Buys: memory of O(n + d^2) beside the data however the rows are made (doc/interior-point.md, "Memory and threads"),
+ * and DSYRK on blocks that are in cache. The price is that rows are made anew in each of an iteration's sweeps.
+ */
 #include "solver/ipm/sweep.h"
 #include "solver/ipm/cholesky.h"
 
@@ -11,8 +21,9 @@
 
 enum { LEAST_SLOT = 256 }; /* rows: fewer are not worth a thread's start */
 
-/* Lays out room by slot: normal, accumulators, sums, least. By thread: rows, weighted rows, v's products, y,
- * weights. */
+/* Lays out room by slot: normal, accumulators, sums, least. By thread: rows, weighted rows, v's products, y, weights.
+ * Slots are as many as their normal matrices fit 256 MB, 4 to 32, but of LEAST_SLOT rows at least: by n and d alone, so
+ * that the sums' order and bits are the same for any number of threads. */
 static void lay_out(struct hg_sweep_space *s)
 {
     size_t most = ((size_t)256 << 20) / (s->cols * s->ld * sizeof(double) + 1);
@@ -23,6 +34,7 @@ static void lay_out(struct hg_sweep_space *s)
     s->work_thread = (2 * s->ld + 2 + HG_SWEEP_ACC) * HG_SWEEP_BLOCK;
 }
 
+/* Where a slot's sums are in the work of a space. */
 struct slot {
     double *normal, *acc[HG_SWEEP_ACC], *low, *sum, *least; /* acc[0] + low where that is to be exact */
 };
@@ -41,7 +53,9 @@ static struct slot slot_of(const struct hg_sweep_space *s, size_t number)
 
 /* ---- one slot ---------------------------------------------------------------------------------------------------- */
 
-/* Rows [first, first + count) as swept. */
+/* Makes rows [first, first + count) as swept: the factor's, less the shift, and 1 in the column of their intercept.
+ * With two intercepts rows n and on are the same rows in their second turn; a block that spans both is made in two
+ * parts. */
 static void make_rows(const struct hg_sweep_space *s, size_t first, size_t count, bool as_is, double *z)
 {
     size_t n = s->factor->n, d = s->factor->d, turn = first / n, once = HG_MIN(count, (turn + 1) * n - first);
@@ -57,6 +71,8 @@ static void make_rows(const struct hg_sweep_space *s, size_t first, size_t count
         make_rows(s, first + once, count - once, as_is, z + once * s->ld);
 }
 
+/* Says whether no row of a block may have a coefficient: half of nu-SVC's rows as swept are those of the other class,
+ * and mostly stand together. */
 static bool have_no_box(const struct hg_sweep_space *s, size_t first, size_t count)
 {
     for (size_t i = first; i < first + count; i++)
@@ -65,7 +81,10 @@ static bool have_no_box(const struct hg_sweep_space *s, size_t first, size_t cou
     return true;
 }
 
-/* Adds to the normal matrix: normal += sum weight z z' over the rows whose weight is not 0. */
+/* Adds to the normal matrix: normal += sum weight z z' over the rows whose weight is not 0, as a product of the rows
+ * times the roots of their weights with itself (DSYRK), which is symmetric to the bit. Rows at rest have no weight in
+ * the finish, and cost nothing. Wide matrices are added in pieces of a tenth of a second, so that a halt is seen in
+ * time. */
 static void add_normal(const struct hg_sweep_space *s, const double *z, const double *weight, size_t count,
                        double *scaled, double *normal)
 {
@@ -83,6 +102,8 @@ static void add_normal(const struct hg_sweep_space *s, const double *z, const do
                     scaled + k * s->ld, (int)s->ld, 1, normal, (int)s->ld);
 }
 
+/* Adds sum y z to acc[0] + low in twice the working precision: the finish looks for Z'beta = w to the last digit, while
+ * y of either sign cancels. */
 static void accumulate_exactly(const struct hg_sweep_space *s, const double *z, size_t count, const double *y,
                                const struct slot *slot)
 {
@@ -139,7 +160,7 @@ static void sweep_slot(const struct hg_sweep_space *s, const struct hg_sweep *w,
 
 /* ---- a sweep ----------------------------------------------------------------------------------------------------- */
 
-/* Sums acc[0] + low over the slots, column by column */
+/* Sums acc[0] + low over the slots, column by column, and rounds once. */
 static void add_exact_slots(struct hg_sweep_space *s, double *acc)
 {
     for (size_t c = 0; c < s->cols; c++) {
@@ -174,12 +195,17 @@ static void add_slots(struct hg_sweep_space *s, struct hg_sweep *w)
         add_exact_slots(s, w->acc[0]);
 }
 
+/* Counts multiply-adds as two operations: a product with v and one for each of acc, and half of a square for the normal
+ * matrix. */
 static void count_work(struct hg_sweep_space *s, const struct hg_sweep *w)
 {
     double products = (w->v != NULL ? 2 : 0) + 2 * w->n_acc + (w->normal ? (double)s->cols : 0);
     s->gflop += 1e-9 * products * (double)s->n * (double)s->cols;
 }
 
+/* Sweeps: slots are taken by any thread, as each is one thread's whole; then the normal matrices are added up row by
+ * row, each row by one thread in the order of the slots. The crew decides whether a team is worth while at the moment,
+ * which changes no bit. */
 bool hg_sweep_run(struct hg_sweep_space *s, struct hg_sweep *w)
 {
     /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
@@ -216,6 +242,7 @@ bool hg_sweep_run(struct hg_sweep_space *s, struct hg_sweep *w)
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
+/* Gives each row a weight of 1: acc is the columns' sums then, the normal matrix that of their products. */
 static void add_ones(void *arg, const struct hg_block *block)
 {
     (void)arg;
@@ -223,6 +250,7 @@ static void add_ones(void *arg, const struct hg_block *block)
         block->y[0][k] = block->weight[k] = 1;
 }
 
+/* Sums the squared norms of the rows, and finds the largest, as the least of their negatives. */
 static void add_norms(void *arg, const struct hg_block *block)
 {
     const struct hg_sweep_space *s = arg;
@@ -236,7 +264,10 @@ static void add_norms(void *arg, const struct hg_block *block)
     }
 }
 
-/* Shifts far-away columns by their means, so that they do not spoil the normal matrix; then the norms. mean: [cols] */
+/* Shifts far-away columns by their means, so that they do not spoil the normal matrix; then the norms. mean: [cols]. A
+ * column is far away where its mean is more than three standard deviations: x - mean is hardly rounded there, where f =
+ * <x, w> would lose the digits that the rows have in common. Others are not shifted: zeros and small whole numbers stay
+ * what they are. */
 static void measure(struct hg_sweep_space *s, double *mean)
 {
     double n = (double)s->n;
