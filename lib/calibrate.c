@@ -18,7 +18,7 @@
 
 /* ---- from decision values to what a model keeps ---------------------------------------------------------- */
 
-/* A calibration's results, which move into the model as a whole. */
+/* Holds a calibration's results, which move into the model as a whole. */
 struct calibrated {
     double *a, *b, *marks;
 };
@@ -136,6 +136,7 @@ struct part {
     double first, second;          /* summed weights of the training rows */
 };
 
+/* Makes room for n points and, against the rest, labels and weights of all rows. */
 static hinge_status part_init(struct part *part, const struct hg_problem *pr, size_t n, hinge_error *err)
 {
     size_t rest = pr->one_vs_rest ? pr->x.rows : 0;
@@ -202,7 +203,9 @@ static hinge_status decide_held(struct calibration *c, struct part *part, double
     return HINGE_OK;
 }
 
-/* Makes the decision values of a fold's held-out rows for one problem, by a training on the problem's other rows. */
+/* Makes the decision values of a fold's held-out rows for one problem, by a training on the problem's other rows; a job
+ * of hg_jobs_run. A pair of three classes or more trains on a copy, since rows of other classes have no part; a problem
+ * that the training's own folds have solved is passed over. */
 static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_error *err)
 {
     struct calibration *c = arg;
@@ -227,7 +230,8 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
     return status;
 }
 
-/* Each problem's decision values to its sigmoid, or the residuals to their width; whether they are finite. */
+/* Fits each problem's decision values to its sigmoid, or the residuals, target - f, to their width; says whether all
+ * were finite. Problems are dealt to threads, each writing its own a and b. */
 static bool fit_problems(const struct calibration *c, struct calibrated *result)
 {
     const struct hg_problem *pr = c->problem;
@@ -385,6 +389,8 @@ static hinge_status fit_held_out(const hinge_model *m, const double *y, double *
     return HINGE_OK;
 }
 
+/* Predicts rows that the model has not seen, and fits what its task is calibrated by. The model changes only where all
+ * has gone well, and keeps no trace of these rows. */
 hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double *y,
                              const hinge_predict_options *options, hinge_error *err)
 {

@@ -99,7 +99,8 @@ static double hard_gap(const struct hg_qp *qp, const double *g, double b)
     return least > 0 ? square / (2 * least * least) + hg_qp_objective(qp, g) : INFINITY;
 }
 
-/* Holds a problem's QP with the coefficients of a model in it. */
+/* Holds one problem's QP with the coefficients of a model in it, and their gradient; solved_free frees it at any
+ * stage. */
 struct solved {
     struct hg_qp qp;
     double sums[2];
@@ -186,8 +187,8 @@ static void judge(const struct hg_problem *pr, struct solved *s, hinge_certifica
 }
 
 /* Takes beta of the model into the QP, and returns what nu-SVC's are scaled by: 1/r, found again from their sum, which
- * steps may have moved by rounding, or from one at its bound. What the division rounded, or LIBSVM's files to 16
- * digits, is not inside its box. */
+ * steps may have moved by rounding, or from one at its bound, which they cannot. What the division rounded, or LIBSVM's
+ * files to 16 digits, is not inside its box, and is put to its bound. */
 static double take_beta(const struct hg_problem *pr, const double *beta, const uint32_t *subset,
                         struct hg_qp *qp, const double *sums)
 {
@@ -335,6 +336,8 @@ static hinge_status open_problem(struct opened *o, const hinge_model *m, const h
     return status;
 }
 
+/* Judges each problem in turn, by all threads inside; *certificate is written when all are done. Residuals, slackness
+ * and violation are the largest of all problems, objectives and gap their sums. */
 hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const double *y,
                            const hinge_params *params, hinge_certificate *certificate, hinge_error *err)
 {
@@ -388,7 +391,8 @@ static void bound_bias(const hinge_point *p, double g, hinge_kinds *k)
         k->bias_high = fmin(k->bias_high, at);
 }
 
-/* Counts a point in. g, which is f - b, may be so much less than b that f does not tell it. */
+/* Counts a point in: kinds, slack classes, sums of alpha, |w|^2 = sum alpha y g, and the largest slackness, relative to
+ * C. g, which is f - b, may be so much less than b that f does not tell it. */
 static void count_point(const hinge_point *p, double g, hinge_kinds *k)
 {
     k->n++;
@@ -453,6 +457,7 @@ hinge_status hinge_kinds_of(const hinge_model *m, const hinge_matrix *x, const d
     return status;
 }
 
+/* Hands the kinds of each problem to the caller, one room for points serving all. The caller may end it. */
 hinge_status hinge_kinds_each(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
                               double tolerance, hinge_kinds_fn each, void *arg, hinge_error *err)
 {

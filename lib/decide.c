@@ -85,7 +85,9 @@ static void set_equal(const struct hg_prediction *j, const struct hg_workplace *
 }
 
 /* Makes the kernel values of the block's examples and support vectors [first, first + n), or their sums with
- * coefficients where these can be made as values are (j->summed). */
+ * coefficients where these can be made as values are (j->summed). The right side is a stretch of the panels that are
+ * kept, or is set from the vectors in their order. Equal pairs are marked before sums are made, and set after values
+ * are. */
 static hinge_status kernel_tile(const struct hg_prediction *j, const struct hg_tiler *tiler, const struct hg_left *left,
                                 const struct hg_workplace *w, size_t rows, size_t first, size_t n)
 {
@@ -128,7 +130,8 @@ static double look_at_examples(const struct hg_prediction *j, struct hg_workplac
     return largest;
 }
 
-/* Finds the next SVs from `first` on: all, or those that matter to the examples. */
+/* Finds the next SVs from `first` on, as many as a tile has columns: all in turn, or those that matter to the block
+ * (nearby.h), whose ranges begin at strips. */
 static bool next_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t *first,
                       size_t *end)
 {
@@ -138,7 +141,8 @@ static bool next_tile(const struct hg_prediction *j, const struct hg_workplace *
     return *first < j->m->n_sv;
 }
 
-/* Adds a tile's part to the decision values where there are several rows of coef. */
+/* Adds a tile's part to the decision values where there are several rows of coef, class by class, as rows of coef stand
+ * for other problems in each class; a second time by |coef| where errors are to be bounded and signs are mixed. */
 static void fold_classes(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows, size_t first,
                          size_t end)
 {

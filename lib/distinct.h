@@ -14,6 +14,8 @@
 
 #include "lib/problem.h"
 
+/* Holds what solvers see of a training. Where no rows are equal it is the whole problem itself, nothing is copied, and
+ * nothing is freed. */
 struct hg_distinct {
     struct hg_problem problem; /* over distinct points, without weights, which whole problems' boxes have. It borrows
                                 * what it shares with the whole problem, and is that where no rows are equal */

@@ -17,13 +17,14 @@ void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t f
 /* Deals fold[rows of x] by row: those of weight > 0 are dealt by class, then the others, for prediction alone. */
 hinge_status hg_folds_draw(const struct hg_problem *problem, uint64_t *state, size_t folds, uint32_t *fold,
                            hinge_error *err);
-/* The largest nu that the classes allow without the rows of one fold (fold NULL: with all rows); work: [n_classes]. */
+/* Returns the largest nu that the classes allow without the rows of one fold (fold NULL: with all rows); work:
+ * [n_classes]. */
 double hg_folds_most_nu(const struct hg_problem *problem, const uint32_t *fold, size_t without, double *work);
 
 enum { HG_FOLDS = 5 }; /* of a calibration */
 
-/* A calibration's folds of the points of problem p, by position: the same whoever asks. Returns how many: as many as
- * there are points, where those are fewer than `folds`. */
+/* Deals a calibration's folds of the points of problem p, by position: the same whoever asks. Returns how many: as many
+ * as there are points, where those are fewer than `folds`. */
 size_t hg_folds_deal_problem(const struct hg_problem *problem, size_t p, size_t folds, uint32_t *work, uint32_t *fold);
 
 struct hg_job;
@@ -53,10 +54,10 @@ struct hg_jobs {
 /* Runs jobs 0 .. n_jobs - 1 until one fails; *by_side (may be NULL) tells whether side by side. */
 hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err);
 
-/* Whether the caller or the time limit has ended the jobs: STOPPED, TIME_LIMIT, otherwise CONVERGED. */
+/* Tells whether the caller or the time limit has ended the jobs: STOPPED, TIME_LIMIT, otherwise CONVERGED. */
 hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs);
 
-/* A training among them, and what its model predicts of rows that it did not see. */
+/* Holds a training among them, and what its model predicts of rows that it did not see. */
 struct hg_job {
     size_t number;
     int threads;

@@ -164,12 +164,15 @@ static hinge_status fill(struct block *k, hinge_error *err)
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
 
+/* Says whether b is a: the same memory seen in the same way, whose values then are symmetric. */
 static bool same_view(const hinge_matrix *a, const hinge_matrix *b)
 {
     return a->data == b->data && a->type == b->type && a->rows == b->rows && a->cols == b->cols &&
            a->stride == b->stride && a->order == b->order;
 }
 
+/* Refuses kernels whose values are given, matrices that do not fit each other, and an `out` that is too narrow or
+ * missing. */
 static hinge_status check(const struct block *k, const hinge_kernel *kernel, hinge_error *err)
 {
     size_t values;
@@ -192,6 +195,8 @@ static hinge_status check(const struct block *k, const hinge_kernel *kernel, hin
     return HINGE_OK;
 }
 
+/* Makes a problem of points and a kernel alone, without labels or weights; `more` has b's rows behind a's, unless they
+ * are the same view. Matrices without rows have no values, and nothing is prepared for them. */
 hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hinge_matrix *a, const hinge_matrix *b,
                                 const hinge_predict_options *options, hinge_dtype type, void *out, size_t ld,
                                 hinge_error *err)

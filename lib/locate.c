@@ -2,7 +2,8 @@
  * Finds which rows of the data are a model's support vectors, by a table of rows by their features (kernels/equal.h).
  * Rows that are equal but for their targets have one f, and the larger a target above it, the larger its coefficient at
  * the optimum: so the largest coefficients > 0 are those of the largest targets, and the least < 0 those of the least.
- * Where weights make boxes differ, that is so of the rows whose boxes hold the coefficient, the largest one first.
+ * Where weights make boxes differ, that is so of the rows whose boxes hold the coefficient, the largest one first. Read
+ * model.h before. Files of models do not say which rows they were trained on; certificates need to know.
  */
 #include "lib/model.h"
 #include "lib/params.h"
@@ -64,8 +65,8 @@ static void find_needs(const struct lookup *l, const hinge_model *m, double *r)
     }
 }
 
-/* The first row (or last, in the order of targets), not taken yet, that is equal to a support vector and has the label
- * (label != NULL), of those that hold its coefficient or, where none does, of all; SIZE_MAX: none. */
+/* Finds the first row (or last, in the order of targets), not taken yet, that is equal to a support vector and has the
+ * label (label != NULL), of those that hold its coefficient or, where none does, of all; SIZE_MAX: none. */
 static size_t find(const struct lookup *l, size_t sv, const double *label, double coef)
 {
     size_t found = SIZE_MAX;
@@ -88,8 +89,8 @@ static size_t find(const struct lookup *l, size_t sv, const double *label, doubl
     return found;
 }
 
-/* The order in which support vectors choose: as they stand; of regression those that need most first, or, where that is
- * not known, the largest coefficients. */
+/* Makes the order in which support vectors choose: as they stand; of regression those that need most first, or, where
+ * that is not known, the largest coefficients. */
 static void take_turns(const hinge_model *m, const struct lookup *l, struct hg_numbered *turn)
 {
     for (size_t sv = 0; sv < m->n_sv; sv++)
@@ -121,6 +122,8 @@ static size_t find_all(const hinge_model *m, const struct lookup *l, const struc
     return missing;
 }
 
+/* Looks up what the support vectors need (where weights are known), the order in which they choose, and then their
+ * rows. *index is the caller's only where all are found; *missing (nullable) tells how many are not. */
 hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const double *y, const struct hg_problem *pr,
                           size_t **found, size_t *missing, hinge_error *err)
 {
@@ -161,6 +164,7 @@ hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const dou
                    lost, m->n_sv, first, x->rows);
 }
 
+/* Gives a model the rows of its support vectors, as training would have; one whose search fails stays as it was. */
 hinge_status hinge_model_locate(hinge_model *m, const hinge_matrix *x, const double *y, size_t *missing,
                                 hinge_error *err)
 {

@@ -153,7 +153,8 @@ size_t hg_lowrank_columns(const struct hg_problem *pr)
     return columns <= HG_RANK_EXACT ? (size_t)(columns + 0.5) : 0;
 }
 
-/* A factor of as many columns as half the rows, or more, is no shorter way than the kernel matrix. */
+/* Refuses kernels of too many features: a factor of as many columns as half the rows, or more, is no shorter way than
+ * the kernel matrix. */
 size_t hg_lowrank_inside(const struct hg_problem *pr, size_t n)
 {
     size_t columns = hg_lowrank_columns(pr);
@@ -183,8 +184,8 @@ static double share_allowed(const double *diagonal, size_t n, const struct hg_qp
     return HG_MIN(HG_MAX(error / (sqrt(square) * mean), 1e-13), 1e-3);
 }
 
-/* The factor of a sample of the points: its pivots, and their rows of it, which are a lower triangle. Points are given
- * by their places among those of the problem. */
+/* Holds the factor of a sample of the points: its pivots, and their rows of it, which are a lower triangle. Points are
+ * given by their places among those of the problem. */
 struct seed {
     uint32_t *sample, *pivot; /* [n] places, [most] */
     double *triangle;         /* [used * most] */

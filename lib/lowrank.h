@@ -16,8 +16,8 @@
  * z, and the linear kernel has none. */
 struct hg_lowrank {
     struct hg_factor super;
-    const struct hg_points *points; /* linear: the data, */
-    const uint32_t *subset;         /* [super.n] and the points of this problem */
+    const struct hg_points *points; /* linear: the data; others: what the kernel is of */
+    const uint32_t *subset;         /* [super.n] points of this problem among them */
     double *z;                      /* others: [super.n * super.d] */
     double trace_error;             /* trace(K - ZZ') / trace(K); 0 for the linear kernel as it is */
     uint64_t values;                /* kernel values computed */
@@ -32,38 +32,39 @@ hinge_status hg_lowrank_init(struct hg_lowrank *lowrank, const struct hg_problem
                              size_t n, size_t rank, int threads, const struct hg_halt *halt, hinge_error *err);
 void hg_lowrank_free(struct hg_lowrank *lowrank);
 
-/* The interior point on the factor of qp's problem; where that is not all of the kernel, the kernel itself judges what
- * comes out, but for a run that is halted before it has. g: [n] K beta, where it was needed for that, or `whole`. */
+/* Runs the interior point on the factor of qp's problem; where that is not all of the kernel, the kernel itself judges
+ * what comes out, but for a run that is halted before it has. g: [n] K beta, where it was needed for that, or
+ * `whole`. */
 hinge_status hg_lowrank_solve(const struct hg_lowrank *lowrank, const struct hg_problem *problem, struct hg_qp *qp,
                               const struct hg_interior_options *options, double *g, bool whole,
                               struct hg_interior_result *result, hinge_error *err);
 
 enum { HG_RANK_DEFAULT = 1000 };
 
-/* Columns that a factor of n rows may have, where nobody said how many, so that it and the interior point on it take a
- * quarter of the memory at most. */
+/* Returns the columns that a factor of n rows may have, where nobody said how many, so that it and the interior point
+ * on it take a quarter of the memory at most. */
 size_t hg_lowrank_most(size_t n);
 
-/* Columns that the kernel's features are, for any data: of linear kernels, and of polynomials without coefficients
- * below 0. 0: more than HG_RANK_EXACT, or without end. */
+/* Returns the columns that the kernel's features are, for any data: of linear kernels, and of polynomials without
+ * coefficients below 0. 0: more than HG_RANK_EXACT, or without end. */
 enum { HG_RANK_EXACT = 2000 };
 size_t hg_lowrank_columns(const struct hg_problem *problem);
 
-/* Columns with which the interior point may go on for SMO, which then has so many steps: those that take as long. The
- * kernel's features where n rows are twice as many; 0: too many. */
+/* Returns the columns with which the interior point may go on for SMO, which then has so many steps: those that take as
+ * long. The kernel's features where n rows are twice as many; 0: too many. */
 size_t hg_lowrank_inside(const struct hg_problem *problem, size_t n);
 uint64_t hg_lowrank_steps(size_t n, size_t columns);
 enum { HG_LAST_STEPS = 8 }; /* so many times as many again, where the interior point did not end */
 
-/* A factor that can be solved in the time that SMO has taken for so many steps, and is so near to the kernel that the
- * gradient of the coefficients is right to a part of eps: smooth kernels have one, and few points, and at a large C SMO
- * takes long on them. Some points of many tell at once where there is none. false: none, or no memory. */
+/* Finds a factor that can be solved in the time that SMO has taken for so many steps, and is so near to the kernel that
+ * the gradient of the coefficients is right to a part of eps: smooth kernels have one, and few points, and at a large C
+ * SMO takes long on them. Some points of many tell at once where there is none. false: none, or no memory. */
 bool hg_lowrank_find(struct hg_lowrank *lowrank, const struct hg_problem *problem, const uint32_t *subset,
                      const struct hg_qp *qp, double eps, uint64_t steps, int threads, const struct hg_halt *halt);
 /* Steps a row after which it is worth looking; then each time that they are twice as many. */
 enum { HG_RANK_LOOK = 50 };
 
-/* Whether the interior point solves these problems where the caller leaves it open, by counted work. */
+/* Says whether the interior point solves these problems where the caller leaves it open, by counted work. */
 bool hg_lowrank_pays(const struct hg_problem *problem);
 
 #endif

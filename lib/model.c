@@ -69,6 +69,8 @@ bool hg_next_coef(const hinge_model *m, struct hg_coef *at)
     return true;
 }
 
+/* Makes a model's own arrays, each in a block of its own, as some are replaced later. sv is not cleared, since training
+ * and files fill all of it. */
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
                           size_t n_sv, size_t d)
 {
@@ -101,6 +103,7 @@ static void forget_derived(hinge_model *m)
     memset((char *)m + first, 0, sizeof *m - first);
 }
 
+/* Frees what hg_model_finish has made; norms32 stands in the block of norms. */
 static void free_derived(hinge_model *m)
 {
     void *all[] = { m->shift, m->sv32, m->panels, m->norms, m->coef32, m->weights, m->coef_sum, m->seen };
@@ -260,7 +263,7 @@ static bool typical_doubt(const hinge_model *m, double *doubt)
     return x != NULL;
 }
 
-/* Whether prediction in f32 can be tried. */
+/* Says whether prediction in f32 can be tried. */
 static bool may_be_f32(const hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
@@ -297,6 +300,7 @@ static bool choose_f32(hinge_model *m)
     return true;
 }
 
+/* Rounds coefficients to f32; absolute values behind them give sums of |coef| K, by which errors are bounded. */
 void hg_model_coef32(const hinge_model *m, const uint32_t *order, float *values)
 {
     size_t count = hg_model_coef_rows(m) * m->n_sv;
@@ -483,6 +487,7 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     return replace(m, &wide, err);
 }
 
+/* Notes which columns of files the features are: text that has others as well is then read by these alone. */
 hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size_t n, hinge_error *err)
 {
     HG_NEED(err, m, "model");
@@ -507,6 +512,7 @@ const size_t *hinge_model_columns(const hinge_model *m, size_t *n)
     return m != NULL ? m->columns : NULL;
 }
 
+/* Copies the words that labels stand for, and checks that each label has one; NULL or none takes them away. */
 hinge_status hinge_model_set_words(hinge_model *m, const hinge_words *words, hinge_error *err)
 {
     hinge_words copy = { 0 };

@@ -32,8 +32,9 @@ struct hinge_model {
     double *coef;         /* [coef rows * n_sv], row m column SV; see hg_model_coef_rows */
     double *prob_a, *prob_b; /* [n_problems] Platt; regression: prob_a[0] is the Laplace sigma; NULL: not calibrated */
     double *density_marks; /* [10] one-class; NULL: not calibrated */
-    double *scale_factor, *scale_offset; /* [d], both or none: examples are x * factor + offset, or, */
-    double *scale_origin, *scale_base;   /* [d], both or none, (x - origin) * factor + base */
+    /* [d] each. factor and offset, both or none: examples are x * factor + offset; with origin and base, both or none,
+     * they are (x - origin) * factor + base, which rounds less. */
+    double *scale_factor, *scale_offset, *scale_origin, *scale_base;
     double *training;     /* [n_training] by hg_training_field, NULL: not told */
     size_t n_training;
     size_t *columns;      /* [n_columns] the feature of files, from 1, of each of the first; NULL: feature j is j + 1 */
@@ -48,7 +49,7 @@ struct hinge_model {
                            * are few. Where there is one, this one has norms and shift alone */
     double *shift;        /* [d] subtracted from SVs before dot products are taken; NULL: none */
     bool f32_is_enough;   /* precision "auto": most examples' labels may be told in f32; it begins there */
-    bool f32_for_values;  /* and most of their decision values */
+    bool f32_for_values;  /* the same of decision values: most may be told in f32 */
     bool beyond_f32;      /* hg_kernel_beyond_f32: what it goes by in precision f32 */
     float *sv32;          /* [n_sv * d] shifted and rounded; NULL unless f32_is_enough and dot products are taken */
     void *panels;         /* instead of it, where lists win: the SVs as panels (kernels/panel.h), in f32 if that is
@@ -62,12 +63,12 @@ struct hinge_model {
     bool mixed;           /* some row of coef has both signs within a class */
     double largest_norm;  /* of the shifted SVs, squared */
     size_t most_nonzeros; /* of a shifted SV: products that are 0 add no error to a dot product */
-    struct hg_equal_table equal; /* RBF: the SVs by their features, */
-    uint8_t *seen;        /* [seen_slots] and 1 for each of their norms; NULL for other kernels */
+    struct hg_equal_table equal; /* RBF: the SVs by their features */
+    uint8_t *seen;        /* [seen_slots] RBF: 1 at hg_model_seen of each SV's norm; NULL for other kernels */
     size_t seen_slots;
 };
 
-/* How wrong prediction in f32 may be: a decision value of problem p by at most share * (sum of |coef| K) + rest *
+/* Tells how wrong prediction in f32 may be: a decision value of problem p by at most share * (sum of |coef| K) + rest *
  * coef_sum[p] + least, for an example whose squared norm, less the shift, is `norm`. Not finite: nobody knows. */
 struct hg_doubt {
     double share, rest, least; /* least: coefficients, and products with them, that are less than f32 holds */
@@ -77,11 +78,11 @@ struct hg_doubt hg_model_doubt(const hinge_model *model, double norm);
 /* Does what hinge_model_set_scaling does, with factor, offset, origin and base, each NULL or [d]. */
 hinge_status hg_model_set_scaling(hinge_model *model, const double *const part[4], hinge_error *err);
 
-/* The decision values in precision "auto" are right to this. */
+/* Returns what decision values in precision "auto" are right to. */
 double hg_model_promise(const hinge_model *model);
 
-/* Few support vectors of few features: predicted in f64, unless there are many examples whose labels alone are
- * asked for, and those may be told in f32. */
+/* Says whether a model has few support vectors of few features: those are predicted in f64, unless there are many
+ * examples whose labels alone are asked for, and those may be told in f32. */
 bool hg_model_is_small(const hinge_model *model);
 bool hg_model_f32_tells_labels(const hinge_model *model);
 
@@ -141,7 +142,7 @@ size_t hg_vote(size_t k, bool one_vs_rest, const double *decision, const double 
 size_t hg_model_groups(const hinge_model *model);
 size_t hg_model_group_sv(const hinge_model *model, size_t c);
 
-/* A coefficient, and the problem that it belongs to. */
+/* Holds a coefficient, and the problem that it belongs to. */
 struct hg_coef {
     size_t sv, row, problem;
     double value;

@@ -46,6 +46,7 @@ const double *hinge_model_scale_base(const hinge_model *m)
     return or_empty(m)->scale_base != NULL ? m->scale_base : or_empty(m)->scale_offset;
 }
 
+/* Tells a vector as it was given, in f64, before shift and scaling. */
 hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_error *err)
 {
     HG_NEED(err, m, "model");

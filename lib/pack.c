@@ -149,6 +149,7 @@ static void fill_coef(const struct hg_training *t, const uint32_t *number, hinge
     }
 }
 
+/* Makes room for n_sv vectors and what training alone tells: rows of training, objectives, labels in their order. */
 hinge_status hg_empty_model(const struct hg_problem *pr, size_t rows, size_t n_sv, hinge_model **out, hinge_error *err)
 {
     const hinge_params *p = &pr->params;

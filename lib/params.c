@@ -47,6 +47,7 @@ hinge_matrix hinge_matrix_f64(const double *data, size_t rows, size_t cols)
     return (hinge_matrix){ data, HINGE_F64, rows, cols, cols };
 }
 
+/* Sets the defaults; fields that it does not name are 0, which is theirs. */
 hinge_params hinge_params_default(hinge_task task)
 {
     hinge_params p;
@@ -189,6 +190,7 @@ bool hg_params_hard(const hinge_params *p)
     return p->task == HINGE_C_SVC && isinf(p->C);
 }
 
+/* Checks what training, prediction and kernel blocks have in common. */
 hinge_status hg_options_check(const hinge_predict_options *o, hinge_error *err)
 {
     if (o->threads < 0 || o->threads > 4096)

@@ -7,13 +7,13 @@
 
 #include "lib/base/base.h"
 
-/* Shape, stride, type; name is what the message calls the matrix. */
+/* Checks shape, stride and type; name is what the message calls the matrix. */
 hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_error *err);
-/* All values finite. */
+/* Checks that all values are finite. */
 hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int threads, hinge_error *err);
-/* All of v[n] finite; what: "w: weight", which stands before the number of the one that is not. */
+/* Checks that all of v[n] are finite; what: "w: weight", which stands before the number of the one that is not. */
 hinge_status hg_check_finite(const double *v, size_t n, const char *what, hinge_error *err);
-/* Every field the task uses; *resolved gets the defaults filled in. n rows, d features. */
+/* Checks every field that the task uses; *resolved gets the defaults filled in. n rows, d features. */
 hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err);
 
 /* Checks the options of predictions: threads, precision, cpu_level. */
@@ -25,10 +25,11 @@ bool hg_params_need_interior(const hinge_params *params);
 /* Says whether parameters ask for nothing that SMO alone has: the interior point may go on for it. */
 bool hg_params_leave_solver(const hinge_params *params);
 
-/* The hard margin: C-SVC without a bound. Infinity has a meaning there. */
+/* Says whether the margin is hard: C-SVC without a bound. Infinity has a meaning there. */
 bool hg_params_hard(const hinge_params *params);
 
-/* Two-class problems of so many classes: each against the rest where that is asked for and there are more than two. */
+/* Counts the two-class problems of so many classes: each against the rest where that is asked for and there are more
+ * than two. */
 size_t hg_count_problems(hinge_multiclass multiclass, size_t n_classes);
 
 #endif

@@ -68,8 +68,9 @@ static double label_of(const hinge_model *m, const double *decision, size_t *vot
     return m->labels[hg_vote(m->n_classes, m->multiclass == HINGE_ONE_VS_REST, decision, NULL, votes)];
 }
 
-/* Whether decision values that may be wrong by `size` leave a label open: between classes, no vote that is not sure
- * can change who wins. */
+/* Says whether decision values that may be wrong by `size` leave a label open: between classes, no vote that is not
+ * sure can change who wins. A class c overtakes `best` if all its unsure votes go to it; where it comes first in order,
+ * as many votes are enough. One-versus-rest: the largest value is not sure where another's range meets its own. */
 static bool label_is_open(const hinge_model *m, const double *decision, const double *size, size_t *votes)
 {
     size_t k = m->n_classes, *unsure = votes + k;
@@ -102,7 +103,7 @@ static bool is_open(const struct hg_prediction *j, double norm, const double *de
 }
 
 /* Predicts a block of rows: sums over the support vectors, less rho, then what they leave open for a second look in
- * f64, and labels. */
+ * f64, and labels. Results go to the rows' own places, since examples may be sorted or a list of some. */
 static hinge_status predict_block(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
@@ -183,8 +184,10 @@ static void tell(struct hg_prediction *j, size_t rows)
     pthread_mutex_unlock(&j->lock);
 }
 
-/* Predicts all rows, block by block. A thread's work space is laid out twice by the same function, once to measure it;
- * a small one stands on the stack, since a call for one row should take no longer than the row. */
+/* Predicts all rows, block by block, which threads take as they come. A thread's work space is laid out twice by the
+ * same function, once to measure it; a small one stands on the stack, since a call for one row should take no longer
+ * than the row. Where a block fails, by a user's kernel, the others are made all the same; after the callback's end
+ * none begins. */
 static hinge_status predict_all(struct hg_prediction *j, int threads, hinge_error *err)
 {
     size_t total = j->x.n, rows = HG_MAX(block_rows(j), (size_t)1), blocks = (total + rows - 1) / rows;
@@ -221,7 +224,7 @@ static hinge_status predict_all(struct hg_prediction *j, int threads, hinge_erro
     return hg_rows_told((hinge_status)failed, err);
 }
 
-/* Returns how many threads are worth starting. */
+/* Returns how many threads are worth starting, by kernel values times what each of them costs. */
 static int team_for(const hinge_model *m, size_t rows, int asked)
 {
     double vectors = m->weights != NULL ? (double)m->n_problems : (double)m->n_sv;
@@ -230,6 +233,8 @@ static int team_for(const hinge_model *m, size_t rows, int asked)
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
 
+/* Refuses columns that are not the model's. A precomputed kernel's rows may be longer, and a model without support
+ * vectors looks at none: f = -rho. */
 static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *o, hinge_error *err)
 {
     HG_NEED(err, m, "model");

@@ -188,6 +188,7 @@ hinge_status hinge_model_laplace(const hinge_model *m, double *sigma, hinge_erro
     return hg_ok(err);
 }
 
+/* Counts the marks below the decision value, in tenths; beyond all of them P is 0.001 or 0.999, as in LIBSVM. */
 double hg_density(const double *marks, double decision)
 {
     size_t i = 1;
@@ -208,7 +209,8 @@ static double first_of_two(double decision, double a, double b)
     return HG_MIN(HG_MAX(s, LEAST), 1 - LEAST);
 }
 
-/* Each class against the rest. */
+/* Makes probabilities of each class against the rest, divided by their sum, which is above 0 as each is at least
+ * 1e-7. */
 static void rest_probabilities(const hinge_model *m, const double *decision, double *p)
 {
     double sum = 0;
@@ -218,6 +220,8 @@ static void rest_probabilities(const hinge_model *m, const double *decision, dou
         p[c] /= sum;
 }
 
+/* Fills r with both sides of each pair, and couples them where there are three classes or more. work has r, then what
+ * hg_couple_pairs needs. */
 void hg_pair_probabilities(size_t k, const double *a_of, const double *b_of, const double *decision, double *p,
                            double *work)
 {

@@ -25,7 +25,7 @@ double hg_class_weight(const hinge_params *p, double label)
     return weight;
 }
 
-/* A row of a class of this weight becomes a point, unless its own is 0. */
+/* Makes a row of a class of this weight the next point, unless its own weight is 0: it then takes part in nothing. */
 static void add_row(struct hg_problem *pr, uint32_t row, double weight)
 {
     double w = pr->params.weights != NULL ? weight * pr->params.weights[row] : weight;
@@ -187,9 +187,9 @@ void hg_problem_measure(struct hg_problem *pr)
     pr->norm = norm;
 }
 
-/* The order is that of need: a shift changes which values are 0, so non-zeros are counted again after it, and norms are
- * those of shifted points. Equal points matter to RBF here, since the squared distance of two of them, from norms and a
- * dot product, is what rounding leaves and not 0 (kernels/equal.h). */
+/* Makes what hangs on the points in the order of need: a shift changes which values are 0, so non-zeros are counted
+ * again after it, and norms are those of shifted points. Equal points matter to RBF here, since the squared distance of
+ * two of them, from norms and a dot product, is what rounding leaves and not 0 (kernels/equal.h). */
 hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
@@ -274,6 +274,7 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
     return hg_problem_init_known(pr, x, y, params, NULL, 0, err);
 }
 
+/* Checks, chooses threads by counted work, and fills the problem; what was made is freed on failure. */
 hinge_status hg_problem_init_known(struct hg_problem *pr, const hinge_matrix *x, const double *y,
                                    const hinge_params *params, const double *labels, size_t n, hinge_error *err)
 {
@@ -463,7 +464,8 @@ hinge_status hg_problem_sums(const struct hg_problem *pr, size_t p, double first
     return HINGE_OK;
 }
 
-/* Takes nu-SVC's coefficients, which come as a model has them, divided by r: each layer is brought back to its sum. */
+/* Takes nu-SVC's coefficients, which come as a model has them, divided by r: each layer is brought back to its sum, and
+ * what that rounds off a bound is put there. */
 static void unscale(struct hg_qp *qp, const double *sums)
 {
     for (int l = 0; l < qp->layers; l++) {

@@ -8,6 +8,9 @@
 #include "kernels/gram.h"
 #include "solver/qp.h"
 
+/* Holds the data of a training or a certificate as its two-class problems see them. A *point* is a row of weight > 0;
+ * all arrays by point are in the order of `order`. hg_problem_init makes it and hg_problem_free frees it; x, y and what
+ * params point at are the caller's, and must outlive it. Nothing changes once it is made, so threads may share it. */
 struct hg_problem {
     hinge_params params;   /* resolved */
     const hinge_task_row *task; /* their task's */
@@ -52,8 +55,8 @@ double hg_class_weight(const hinge_params *params, double label);
  * goes to the front; or they are in the known order. And how many problems they make. */
 hinge_status hg_problem_classes(struct hg_problem *problem, hinge_error *err);
 
-/* The classes of problem p, first < second; one-vs-rest: second is SIZE_MAX. The points of the first class come first
- * among the problem's. */
+/* Tells the classes of problem p, first < second; one-vs-rest: second is SIZE_MAX. The points of the first class come
+ * first among the problem's. */
 void hg_problem_pair(const struct hg_problem *problem, size_t p, size_t *first, size_t *second);
 
 /* Count the points of problem p, those of its first class (without classes all), and those of the largest problem. */
@@ -68,7 +71,7 @@ size_t hg_problem_points(const struct hg_problem *problem, size_t p, uint32_t *s
  * sum so; classes of weight 0 are not there. */
 double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest);
 
-/* Offset and bounds of entry k, a point of weight w and target y; qp is all zero. positive: of the first class. */
+/* Sets offset and bounds of entry k, a point of weight w and target y; qp is all zero. positive: of the first class. */
 void hg_problem_box(const hinge_params *params, double w, double y, bool positive, struct hg_qp *qp, size_t k);
 
 /* Sets what the layers of problem p are held to, by the weights of its first class's points and of the others. EINVAL:
@@ -81,8 +84,8 @@ hinge_status hg_problem_sums(const struct hg_problem *problem, size_t p, double 
 hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,
                            struct hg_qp *qp, double *sums, hinge_error *err);
 
-/* Coefficients as a model has them, by the caller's rows, into the QP; nu-SVC's remain divided by r, and nu-SVR's are
- * not shared between both sides where sums is NULL. */
+/* Puts coefficients as a model has them, by the caller's rows, into the QP; nu-SVC's remain divided by r, and nu-SVR's
+ * are not shared between both sides where sums is NULL. */
 void hg_problem_take(const struct hg_problem *problem, const double *beta, const uint32_t *subset, struct hg_qp *qp,
                      const double *sums);
 
@@ -91,8 +94,8 @@ void hg_problem_take(const struct hg_problem *problem, const double *beta, const
  * which leaves all differences as they are. false: the sums lack nothing. */
 bool hg_problem_share(struct hg_qp *qp, const double *sums, const struct hg_numbered *order);
 
-/* An entry's part of the duality gap, and the slackness of its two variables, beta = alpha - alpha*, where it is larger
- * than *slackness. slope = g + off + bias. */
+/* Returns an entry's part of the duality gap, and sets the slackness of its two variables, beta = alpha - alpha*, where
+ * it is larger than *slackness. slope = g + off + bias. */
 double hg_entry_gap(double beta, double lo, double hi, double kink, double slope, double *slackness);
 
 /* Returns half the width of nu-SVR's tube that makes the primal objective least. outside: C times the weights of the

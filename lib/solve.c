@@ -30,8 +30,8 @@ struct work {
     hinge_progress last;           /* told, or about to be */
     double told;                   /* when, on hg_now's clock */
     struct hg_gram rows, exact;    /* while SMO runs: in f32, where it takes those, and in f64 */
-    struct hg_lowrank factor;      /* one that takes less time than SMO's steps: there where factor.z is not NULL, */
-    uint64_t look;                 /* and looked for after so many steps */
+    struct hg_lowrank factor;      /* one that takes less time than SMO's steps; z NULL: none was found */
+    uint64_t look;                 /* steps after which a factor is looked for */
 };
 
 /* ---- what SMO runs with ------------------------------------------------------------------------------------------ */

@@ -17,7 +17,7 @@
  * by point of the whole problem (hg_training.problem), rho and beta as a model has them: nu-SVC's divided by r. */
 struct hg_solution {
     uint32_t *point; /* [n_sv] */
-    double *beta;    /* [n_sv]; solve.c makes both in one room */
+    double *beta;    /* [n_sv]; hg_keep_solution makes both in one block */
     size_t n_sv;
     double rho, bias[2];
     hinge_report report; /* of this problem: the interior point tells of itself in SMO's terms */
@@ -34,7 +34,9 @@ struct hg_arenas {
     struct hg_arena rows, panels;
 };
 
-/* Folds of problems that are solved, by position of their points (refold.c). */
+/* Holds what is asked of the folds of problems, and what comes of them, by position of the problems' points (refold.c).
+ * The caller sets fold, folds, eps, predict and arg, and frees start, whose block all arrays are in but the
+ * solutions. */
 struct hg_refold {
     const uint32_t *fold; /* [rows of x] of each row; NULL: a calibration's, dealt for each problem */
     size_t folds;
@@ -83,8 +85,8 @@ struct hg_training {
 /* Says whether kernel rows are made in f32 first, and then corrected by values in f64 (doc/solver.md, "The end").
  * Precision f64 switches that off. */
 bool hg_wants_f32(const struct hg_training *t);
-/* Bytes of the cache's budget that a problem of n points can use at most: by all its rows, or, where rows are made
- * rather than kept (hg_keeps_rows), by the block of Newton's steps, which may have all points inside. */
+/* Returns the bytes of the cache's budget that a problem of n points can use at most: by all its rows, or, where rows
+ * are made rather than kept (hg_keeps_rows), by the block of Newton's steps, which may have all points inside. */
 size_t hg_problem_bytes(const struct hg_training *t, size_t n);
 /* Says whether problems run side by side, one thread each, rather than in turn by all threads. */
 bool hg_side_by_side(const struct hg_training *t);
@@ -110,9 +112,9 @@ struct hg_refolding {
 };
 bool hg_refold_may(const struct hg_training *t);
 hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *problem, hinge_error *err);
-/* Whether the folds of all problems are. */
+/* Says whether the folds of all problems are solved. */
 bool hg_refold_solved(const struct hg_refold *refold, size_t n_problems);
-/* Each fold's model to refold->predict, if status is OK and all are solved; their solutions are freed. */
+/* Gives each fold's model to refold->predict, if status is OK and all are solved; their solutions are freed. */
 hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status, hinge_error *err);
 hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
                        hinge_error *err);

@@ -90,12 +90,12 @@ static void sum_reports(const struct validation *v, bool by_side, hinge_report *
     *report = sum;
 }
 
-/* The eps from which on folds that go on from the solution of all rows take less time than their own: with two threads,
- * at eps = 0.001, a9a C = 1 0.32 and 0.78 s, ijcnn1 0.77 and 0.85, cod-rna 0.94 and 1.23, susy30k 0.76 and 1.09, letter
- * 0.61 and 0.90; but a9a C = 100 8.1 and 6.8. */
+/* Tolerance from which on folds that go on from the solution of all rows take less time than their own: with two
+ * threads, at eps = 0.001, a9a C = 1 0.32 and 0.78 s, ijcnn1 0.77 and 0.85, cod-rna 0.94 and 1.23, susy30k 0.76 and
+ * 1.09, letter 0.61 and 0.90; but a9a C = 100 8.1 and 6.8. */
 static const double AT_ONCE = 0.001;
 
-/* The most folds, as of several problems each fold keeps its solutions until all are there: more folds are trained by
+/* Bound on folds, as of several problems each fold keeps its solutions until all are there: more folds are trained by
  * themselves. */
 enum { MOST_KEPT = 50 };
 

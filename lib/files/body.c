@@ -159,7 +159,7 @@ struct vectors {
     struct hg_columns columns; /* that hold something; bits NULL: all are kept */
 };
 
-/* One support vector. Before there is room for coefficients, it is only looked which columns hold something. */
+/* Reads a support vector. Before there is room for coefficients, it is only looked which columns hold something. */
 static hinge_status read_vector(const void *arg, const struct hg_line *given, size_t i, size_t *nonzeros,
                                 hinge_error *err)
 {

@@ -7,7 +7,7 @@
 
 #include "lib/base/base.h"
 
-/* The bytes of a file; free by hg_bytes_free, which may be called on an all-zero one. */
+/* Holds the bytes of a file; free by hg_bytes_free, which may be called on an all-zero one. */
 struct hg_bytes {
     const char *data;
     size_t size;
@@ -16,13 +16,13 @@ struct hg_bytes {
     void *owned; /* by hg_alloc, or NULL; both NULL: data is someone else's */
 };
 
-/* The file, unpacked if its first bytes say that it is xz or gz. */
+/* Reads the file, unpacked if its first bytes say that it is xz or gz. */
 hinge_status hg_bytes_read(struct hg_bytes *bytes, const char *path, hinge_error *err);
 /* Does the same for what is in memory already, which is borrowed unless it has to be unpacked. */
 hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size, hinge_error *err);
 void hg_bytes_free(struct hg_bytes *bytes);
 
-/* Text that grows. Once memory has run out it stays as it is and says so. */
+/* Holds text that grows. Once memory has run out it stays as it is and says so. */
 struct hg_text {
     char *data;
     size_t size, capacity;
@@ -49,8 +49,8 @@ typedef hinge_status (*hg_text_sink)(void *arg, const char *bytes, size_t size, 
 hinge_status hg_print_rows(size_t rows, size_t width, hg_row_printer print, const void *arg, hg_text_sink sink,
                            void *sink_arg, hinge_error *err);
 
-/* A file in the making: a temporary one beside path that takes its name when all is written and on disk. What
- * is not a regular file (a pipe, /dev/stdout) is written to directly. */
+/* Holds a file in the making: a temporary one beside path that takes its name when all is written and on disk. What is
+ * not a regular file (a pipe, /dev/stdout) is written to directly. */
 struct hg_output {
     const char *path; /* as given, for messages */
     char *target;     /* the file itself where path is a link */

@@ -156,7 +156,7 @@ static hinge_status refuse_label(const struct hg_line *line, hinge_error *err)
     return hg_fail_line(err, line, "'%s' where a label must begin the line", word.text);
 }
 
-/* The end of the label at p, which may be a word as far as LIBSVM text has them; NULL: it is none. */
+/* Returns the end of the label at p, which may be a word as far as LIBSVM text has them; NULL: it is none. */
 static const char *label_end(const char *p, const char *end)
 {
     const char *stop = p;
@@ -176,7 +176,7 @@ static bool looks_like_csv(const struct hg_line *line)
            (memchr(p, ',', length) != NULL || memchr(p, ';', length) != NULL || memchr(p, '\t', length) != NULL);
 }
 
-/* How lines become rows. */
+/* Holds how lines become rows. */
 struct libsvm {
     hinge_data *data;          /* without memory: lines are checked only */
     struct hg_columns columns; /* those that are kept; bits NULL: all */
@@ -443,7 +443,7 @@ static hinge_status parse(const char *name, const struct hg_bytes *bytes, struct
     return hg_ok(err);
 }
 
-/* A file, or what is in memory. */
+/* Reads a file, or what is in memory. */
 static hinge_status read_data(const char *name, bool file, const void *memory, size_t size,
                               const hinge_data_options *options, hinge_data *data, hinge_error *err)
 {

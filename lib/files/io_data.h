@@ -1,4 +1,4 @@
-/* The common parts of the readers of data formats. Read bytes.h and lines.h before. */
+/* Has the common parts of the readers of data formats. Read bytes.h and lines.h before. */
 #ifndef HG_IO_DATA_H
 #define HG_IO_DATA_H
 
@@ -15,7 +15,7 @@ struct hg_file_part {
     bool check;        /* all rows are read, and none is kept */
 };
 
-/* A file's unpacked bytes and how to read them. */
+/* Holds a file's unpacked bytes and how to read them. */
 struct hg_source {
     const char *name, *data;
     size_t size;
@@ -41,7 +41,7 @@ struct hg_labels {
 /* Takes the first label, [p, stop) of the line: whether it is a word decides. column: of CSV, from 1; otherwise 0. */
 void hg_labels_begin(struct hg_labels *labels, size_t column, const struct hg_line *line, const char *p,
                      const char *stop);
-/* Room for the labels of data, once it is reserved; none where they are checked only. */
+/* Makes room for the labels of data, once it is reserved; none where they are checked only. */
 hinge_status hg_labels_reserve(struct hg_labels *labels, const hinge_data *data, const struct hg_source *source,
                                hinge_error *err);
 /* Reads the label of row i, [p, stop). */
@@ -54,15 +54,15 @@ hinge_status hg_labels_end(struct hg_labels *labels, hinge_data *data, const str
 /* Returns row i of data->x, to be written. */
 struct hg_row hg_data_row(const hinge_data *data, size_t i);
 
-/* Each fills data, which is all zero, or leaves what it reserved to be freed by the caller. */
+/* Fill data, which is all zero, or leave what they reserved to be freed by the caller. */
 hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge_error *err);
 hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge_error *err);
 
 bool hg_is_npy(const void *data, size_t size);
 
-/* Whether CSV can be read by parts: not where all labels must be known to tell whether line 1 is a header. */
+/* Says whether CSV can be read by parts: not where all labels must be known to tell whether line 1 is a header. */
 bool hg_csv_splits(const struct hg_source *source);
-/* Whether a file can be read by parts: one that is not packed, without serial numbers. */
+/* Says whether a file can be read by parts: one that is not packed, without serial numbers. */
 bool hg_data_splits(const char *path, const struct hg_bytes *bytes, const hinge_data_options *options);
 /* Reads a part of the bytes of such a file: the lines of text that begin in its share of the bytes, or its share of
  * rows. A part may have no rows, and data is then all zero. Words are numbered by the part's own order; lines of errors
@@ -71,7 +71,7 @@ hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, s
                                const hinge_data_options *options, hinge_data *data, hinge_error *err);
 /* Moves text and *size to the lines that begin in the part's share of the bytes. */
 const char *hg_lines_of_part(const struct hg_file_part *part, const char *text, size_t *size);
-/* The first of `count` things that belongs to part k of n, without overflow. */
+/* Returns the first of `count` things that belongs to part k of n, without overflow. */
 size_t hg_share_of(size_t count, size_t k, size_t n);
 
 #endif

@@ -239,8 +239,8 @@ void hinge_free(void *memory)
 
 /* ---- reading: the header ------------------------------------------------------------------------------- */
 
-/* A file as it is read. What is found goes into the model; each step returns whether all is well, and otherwise leaves
- * the failure in status and err. */
+/* Holds a file as it is read. What is found goes into the model; each step returns whether all is well, and otherwise
+ * leaves the failure in status and err. */
 struct reader {
     const char *file;
     struct hinge_model *model;
@@ -321,7 +321,7 @@ static bool read_task(struct reader *r)
     return true;
 }
 
-/* The caller's own kernel has to be the one the model was trained with. */
+/* Checks the caller's own kernel, which has to be the one the model was trained with. */
 static bool read_user_kernel(struct reader *r, const hinge_kernel *user)
 {
     const struct hg_line *line = &r->lines[KERNEL_NAME];
@@ -353,7 +353,7 @@ static bool read_kernel_type(struct reader *r, const hinge_kernel *user)
     return row->kernel != HINGE_USER || read_user_kernel(r, user);
 }
 
-/* One number, of a key that the model must have. Counts go to INT_MAX. */
+/* Reads one number, of a key that the model must have. Counts go to INT_MAX. */
 static bool read_one(struct reader *r, enum key key)
 {
     const struct hg_line *line = &r->lines[key];

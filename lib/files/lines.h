@@ -8,7 +8,7 @@
 #include "lib/base/base.h"
 #include "lib/base/columns.h"
 
-/* One line without its end (LF or CR LF). */
+/* Holds one line without its end (LF or CR LF). */
 struct hg_line {
     const char *file;
     size_t number; /* from 1 */
@@ -46,14 +46,14 @@ struct hg_wanted {
     const size_t *columns;
     size_t n, last;
 };
-/* The columns that are wanted and, unless it is NULL, those that finder adds to columns as it reads the lines. Where
- * these are too many to leave out others, all stay: columns->bits is NULL then. *list: they in their order. */
+/* Collects the columns that are wanted and, unless it is NULL, those that finder adds to columns as it reads the lines.
+ * Where these are too many to leave out others, all stay: columns->bits is NULL then. *list: they in their order. */
 hinge_status hg_lines_columns(struct hg_lines *lines, const struct hg_wanted *wanted, hg_line_reader finder,
                               const void *arg, struct hg_columns *columns, size_t **list, hinge_error *err);
 
 /* Returns where the first line of text that begins in [p, limit) does; limit: none does. */
 const char *hg_first_line(const char *text, const char *p, const char *limit);
-/* The line at p, which is moved behind it. */
+/* Takes the line at p, which is moved behind it. */
 struct hg_line hg_next_line(const char *file, size_t number, const char **p, const char *end);
 
 /* Holds a bounded, printable copy of a word, for messages: hg_excerpt(p, end).text. */
@@ -86,8 +86,8 @@ static inline const char *hg_word_end(const char *p, const char *end)
 /* [p, end) is this word. */
 bool hg_same_word(const char *p, const char *end, const char *word);
 
-/* The finite number at line->p, followed by a blank or the line's end; moves line->p behind it. what names it
- * in messages. */
+/* Reads the finite number at line->p, followed by a blank or the line's end; moves line->p behind it. what names it in
+ * messages. */
 hinge_status hg_line_number(struct hg_line *line, const char *what, double *value, hinge_error *err);
 
 /* Tells where a dense row goes. */
@@ -109,7 +109,7 @@ static inline bool hg_row_set(const struct hg_row *row, size_t j, double value)
     return true;
 }
 
-/* Whether the value that hg_row_set stored is not 0: small ones are, in single precision. */
+/* Says whether the value that hg_row_set stored is not 0: small ones are, in single precision. */
 static inline bool hg_row_nonzero(const struct hg_row *row, double value)
 {
     return row->type == HINGE_F64 ? value != 0 : (float)value != 0;

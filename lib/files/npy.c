@@ -33,7 +33,7 @@ static const char *skip_space(const char *p, const char *end)
     return p;
 }
 
-/* The character c at p behind blanks; NULL: another one. NULL passes through, so that calls can be chained. */
+/* Expects the character c at p behind blanks; NULL: another one. NULL passes through, so that calls can be chained. */
 static const char *expect(const char *p, const char *end, char c)
 {
     if (p == NULL)

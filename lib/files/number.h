@@ -7,13 +7,13 @@
 
 #include "lib/base/base.h"
 
-/* Each returns the place behind the number, or NULL where none begins. The double may be decimal, hexadecimal,
- * infinite or NaN ("inf", "nan"), so that a caller who refuses one can name it; too large a one is infinite. */
+/* Return the place behind the number, or NULL where none begins. The double may be decimal, hexadecimal, infinite or
+ * NaN ("inf", "nan"), so that a caller who refuses one can name it; too large a one is infinite. */
 const char *hg_parse_double(const char *p, const char *end, double *value);
-/* NULL also where the number does not fit. The size has no sign. */
+/* Returns NULL also where the number does not fit. The size has no sign. */
 const char *hg_parse_size(const char *p, const char *end, size_t *value);
 
-/* The bytes of p[8], the first one lowest; compilers make one load of it. */
+/* Loads the bytes of p[8], the first one lowest; compilers make one load of it. */
 static inline uint64_t hg_load8(const char *p)
 {
     const unsigned char *b = (const unsigned char *)p;
@@ -21,7 +21,7 @@ static inline uint64_t hg_load8(const char *p)
            (uint64_t)b[4] << 32 | (uint64_t)b[5] << 40 | (uint64_t)b[6] << 48 | (uint64_t)b[7] << 56;
 }
 
-/* The value of eight digits, given as eight bytes of 0 to 9: neighbours are joined to twos, fours and the
+/* Returns the value of eight digits, given as eight bytes of 0 to 9: neighbours are joined to twos, fours and the
  * whole. */
 static inline uint64_t hg_value_of_digits(uint64_t bytes)
 {
@@ -30,7 +30,7 @@ static inline uint64_t hg_value_of_digits(uint64_t bytes)
     return (bytes * 10000 + (bytes >> 32)) & UINT64_C(0xffffffff);
 }
 
-/* How many digits p[8] begins with, if 1 to 7, and their value; otherwise 0. Without branches on the digits,
+/* Returns how many digits p[8] begins with, if 1 to 7, and their value; otherwise 0. Without branches on the digits,
  * which in data files are as good as random. */
 static inline unsigned hg_parse_short(const char *p, size_t *value)
 {

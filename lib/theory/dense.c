@@ -86,7 +86,7 @@ static bool solve_system(struct hg_dense *r, struct hg_dense_point *x)
     return true;
 }
 
-/* The part of a step that goes with dtau = 1. */
+/* Makes the part of a step that goes with dtau = 1. */
 static bool solve_tau_part(struct hg_dense *r)
 {
     for (size_t k = 0; k < r->n; k++)

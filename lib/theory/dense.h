@@ -43,8 +43,8 @@ struct hg_dense {
     double cost, size;                /* of the objective; of u beside col */
     double *held;                     /* [e] 1: an equality that does not depend on others; 0: it follows from them */
     struct hg_dense_point at, predictor, step, base, tau_part; /* base, tau_part: the two solutions of a step */
-    struct hg_dense_point best[HG_DENSE_KINDS];                /* the nearest to each end so far, */
-    double value[HG_DENSE_KINDS];                              /* and how near it is: see hg_dense_value */
+    struct hg_dense_point best[HG_DENSE_KINDS];                /* the nearest to each end so far */
+    double value[HG_DENSE_KINDS];                              /* how near best is: hg_dense_value's */
     double *r, r_gap;                 /* [n + rows] and of the gap: residuals of the model */
     double *qu, *rc;                  /* [n], [m + 1]: products */
     double *b, *l;                    /* [n + rows] a right-hand side, and what is left of it */
@@ -84,8 +84,8 @@ void hg_dense_copy(const struct hg_dense *r, struct hg_dense_point *to, const st
  * bounds. */
 double hg_dense_gain(const struct hg_dense *r, hinge_qp_outcome kind);
 
-/* How far r->at is from a solution, or a proof: hinge_qp_result.residual. 1e-16 at least where rounding would hide
- * what it lacks. */
+/* Returns how far r->at is from a solution, or a proof: hinge_qp_result.residual. 1e-16 at least where rounding would
+ * hide what it lacks. */
 double hg_dense_value(struct hg_dense *r, hinge_qp_outcome kind);
 
 /* ---- dense_polish.c ---------------------------------------------------------------------------------------------- */

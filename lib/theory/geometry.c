@@ -22,7 +22,7 @@ static hinge_status multiply(struct hg_gram *gram, const uint32_t *points, size_
 
 /* ---- ||w|| ------------------------------------------------------------------------------------------------------- */
 
-/* The support vectors of a problem and their coefficients; room for n_sv of each. */
+/* Lists the support vectors of a problem and their coefficients; room for n_sv of each. */
 static size_t problem_sv(const hinge_model *m, size_t problem, uint32_t *id, double *coef)
 {
     size_t count = 0;

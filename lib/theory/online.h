@@ -14,8 +14,8 @@
  * method changes w and b, by hg_online_step or by itself; the rest is work space. */
 struct hg_online {
     hinge_matrix x;
-    struct hg_points points; /* its rows, */
-    bool direct;          /* which are taken as they stand */
+    struct hg_points points; /* the rows of x */
+    bool direct;          /* rows are in f64 and taken as they stand */
     const double *y;      /* [n] +1, -1 */
     int threads;
     size_t stretch;       /* rows that a thread takes in one go, by d alone */
@@ -70,7 +70,7 @@ bool hg_online_tell(struct hg_online *o, bool round_over, double loss);
 /* Says what is done with a batch: rows x - mean, *ld from each other, and c: y of those with y f < offset, otherwise
  * 0. */
 typedef void hg_online_batch(void *arg, const double *rows, size_t ld, size_t count, bool any);
-/* All batches, in an order of the examples that is drawn anew; strict false: y f <= offset. */
+/* Walks over all batches, in an order of the examples that is drawn anew; strict false: y f <= offset. */
 void hg_online_pass(struct hg_online *o, uint64_t *state, double offset, bool strict, hg_online_batch *batch,
                     void *arg);
 

@@ -68,8 +68,8 @@ static void take_batch(void *arg, const double *rows, size_t ld, size_t count, b
     average(s);
 }
 
-/* The b that minimises sum max(0, 1 - y (f + b)): its slope is -1 for each +1 with b < 1 - f and +1 for each -1 with
- * b > -1 - f, so that it rises by 1 at each y - f, from minus the number of +1. Where it is 0 between two of them,
+/* Finds the b that minimises sum max(0, 1 - y (f + b)): its slope is -1 for each +1 with b < 1 - f and +1 for each -1
+ * with b > -1 - f, so that it rises by 1 at each y - f, from minus the number of +1. Where it is 0 between two of them,
  * their middle. at: room for a number an example. */
 static double best_bias(const struct sgd *s, double *at)
 {
