@@ -19,8 +19,8 @@
  *
  * An iteration is four kinds of sweeps, each of which has its own loop over a block's rows below: normal_rows measures
  * the state, predictor_rows follows the step to mu = 0, step_rows makes the step and its residual, advance_rows takes
- * it. One loop for all four would take 1 to 10 % more instructions (doc/tried.md). What is worth more than a step's
- * digits, Z'beta, is summed from the rows each time and never updated.
+ * it. One loop for all four would take 1 to 10 % more instructions (doc/tried.md). Z'beta is summed from the
+ * rows in each iteration and never updated, so that errors do not add up.
  */
 #include "solver/ipm/interior_run.h"
 
@@ -207,8 +207,8 @@ static double square_of_beta(const struct hg_interior *r)
  *
  *     primal = |w|^2 / 2 + sum C max(0, -y) + q'w,     dual = -(|Z'beta|^2 / 2 + sum p a)
  *
- * and with what the sums of beta lack may be worth: that times the bias, or the scale of margins where the bias is
- * small. Of the hard margin w counts divided by the least margin, and only where that is positive. */
+ * and with what the sums of beta lack may be worth: that times the sizes of the bias and of margins. Of the hard margin
+ * w counts divided by the least margin, and only where that is positive. */
 static double relative_gap(const struct hg_interior *r, const struct hg_sweep *s)
 {
     size_t d = r->space.factor->d;
@@ -275,8 +275,8 @@ static bool predict(struct hg_interior *r, const struct hg_sweep *s)
 
 /* Solves for dw, refined until what is left of R dw - Z'dbeta + r_w = 0 moves it no more; *step: the longest one. G is
  * not in the residual, which is why refinement finds digits that the matrix has lost: G spans many orders of magnitude.
- * The size of a correction is in the norm of the system, relative to the step's; one that has not shrunk to a third is
- * the last. */
+ * The size of a correction is in the norm of the system, relative to the step's; one of more than 0.3 of the last is
+ * rounding, and is not made. */
 static bool direction(struct hg_interior *r, double *step)
 {
     double *z_beta = r->acc[0], *left = r->acc[1], *correction = r->acc[2], last = INFINITY;
@@ -405,8 +405,8 @@ static double least_objective(const struct hg_interior *r)
 }
 
 /* Starts at half of the box, or where the sum is to be; without bounds what one row alone would take. w = 0, and l - m
- * = p, each larger than `size`, the scale of margins, so that a l and u m are all of about one size. Far from the
- * boundary, long steps are possible from the first. */
+ * = p with both at `size`, the scale of margins, or above: far from the boundary, long steps are possible from the
+ * first. */
 static void start(struct hg_interior *r)
 {
     double size = 0, caps = 0, sums = sum_of_sizes(r);
