@@ -13,6 +13,8 @@
 
 enum { HG_STRIP = 64 }; /* SVs: whole panels of either type */
 
+/* Holds the orders and boxes of one call's examples and support vectors, in one block whose first is `example`. Pairs
+ * from squared distance distance2 on are far; predict.c takes examples and vectors in these orders. */
 struct hg_nearby {
     uint32_t *example, *sv; /* [rows], [n_sv] in their new order, SVs within their classes; NULL: nothing is sorted */
     float *block_box;       /* [blocks * 2 d] of `block` examples each */

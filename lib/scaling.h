@@ -1,6 +1,6 @@
 /*
  * Examples to train on, scaled where the parameters ask for it. Read include/hinge/scaling.h before, which has the map
- * and its ranges; hg_scaled_init and hg_scaled_free are what training, folds and certificates put around their rows.
+ * and its ranges; hg_scaled_init and hg_scaled_free are what training and certificates put around their rows.
  */
 #ifndef HG_SCALING_H
 #define HG_SCALING_H
@@ -9,7 +9,8 @@
 
 #include <hinge/scaling.h>
 
-/* Holds rows and parameters as those below see them: x is scaled and params.scaling NULL, or both are the caller's. */
+/* Holds rows and parameters as those below see them: scaled, or the caller's own where nothing is to be scaled;
+ * params.scaling is NULL either way. */
 struct hg_scaled {
     hinge_matrix x;        /* the caller's, or data */
     hinge_params params;   /* without their scaling */

@@ -94,7 +94,7 @@ static hinge_status begin_problem(struct together *g, size_t p, hinge_error *err
 }
 
 /* Tells the callback of the problem that has farthest to go: when there is something new, or nothing for ASK_EVERY.
- * Called by the thread that called hg_many_solve, between whose rounds all reports stand still. */
+ * Called by the thread that called hg_many_solve, while no problem is at work, so that all reports stand still. */
 static void on_question(void *arg)
 {
     struct together *g = arg;

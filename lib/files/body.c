@@ -27,6 +27,8 @@ static void print_words(const hinge_words *words, struct hg_text *text)
     }
 }
 
+/* Prints the line "SV" with what LIBSVM's keys do not tell: the number of features where neither vectors nor scaling
+ * tell it, the level of a quantile, and last the words, which go to the line's end. */
 void hg_told_print(const struct hinge_model *model, struct hg_text *text)
 {
     hg_text_print(text, "SV");

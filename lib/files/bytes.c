@@ -283,6 +283,8 @@ static hinge_status read_file(struct hg_bytes *bytes, int fd, const char *path, 
     return HINGE_OK;
 }
 
+/* Maps the file, or reads it where it cannot be mapped, and unpacks it. Packed bytes are given up once they are
+ * unpacked. */
 hinge_status hg_bytes_read(struct hg_bytes *bytes, const char *path, hinge_error *err)
 {
     struct hg_bytes packed = { 0 };

@@ -17,6 +17,8 @@
 
 /* ---- the matrix ---------------------------------------------------------------------------------------- */
 
+/* Asks for the matrix in one block without touching it: the threads that read rows clear and fill their own. Sizes are
+ * checked against the machine's memory first, as a system may promise more than it has. */
 hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, size_t rows, size_t cols,
                              hinge_dtype type, hinge_error *err)
 {
@@ -489,6 +491,7 @@ hinge_status hinge_data_parse(const char *name, const void *memory, size_t size,
     return read_data(name, false, memory, size, options, data, err);
 }
 
+/* Hands the file's unpacked bytes over with a 0 behind them, so that a text may be taken for a string. */
 hinge_status hinge_file_read(const char *path, char **bytes, size_t *size, hinge_error *err)
 {
     struct hg_bytes file = { 0 };
@@ -536,6 +539,7 @@ static hinge_status print_example(const void *arg, size_t i, struct hg_text *tex
     return HINGE_OK;
 }
 
+/* Writes to a new file that takes the name at its end (hg_output): a failure leaves the old one. */
 hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const double *y, hinge_error *err)
 {
     struct hg_output output;

@@ -217,6 +217,7 @@ static hinge_status append(void *arg, const char *bytes, size_t size, hinge_erro
     return text->no_memory ? hg_fail(err, HINGE_ENOMEM, "no memory for the model's text") : HINGE_OK;
 }
 
+/* Prints the model into memory that grows; *bytes is the caller's, freed by hinge_free. */
 hinge_status hinge_model_format(const hinge_model *model, char **bytes, size_t *size, hinge_error *err)
 {
     struct hg_text text = { 0 };
@@ -305,6 +306,8 @@ static bool find_keys(struct reader *r, const char *p, const char *end)
     return FAIL(HINGE_EFORMAT, 0, "no line 'SV': not a model file, or its end is missing");
 }
 
+/* Finds the task by LIBSVM's keyword in the table of tasks. Quantile regression stands under the keyword of
+ * epsilon_svr, and hinge_tau, which stands behind "SV", tells them apart. */
 static bool read_task(struct reader *r)
 {
     const struct hg_line *line = &r->lines[SVM_TYPE];
@@ -338,6 +341,8 @@ static bool read_user_kernel(struct reader *r, const hinge_kernel *user)
     return true;
 }
 
+/* Finds the kernel by its keyword in the table of kernels; parameters stay those of the linear kernel until they are
+ * read. */
 static bool read_kernel_type(struct reader *r, const hinge_kernel *user)
 {
     const struct hg_line *line = &r->lines[KERNEL_TYPE];
@@ -455,6 +460,8 @@ static bool read_values(struct reader *r, enum key key, void *at)
                 value_of(r, key).text, sum, r->model->n_sv);
 }
 
+/* Reads a list into the model, which has room for it from then on; a second list for the same field is refused, as
+ * label and hinge_label would be. */
 static bool read_list(struct reader *r, enum key key)
 {
     void **at = (void **)(void *)((char *)r->model + rows[key].at);
@@ -484,6 +491,8 @@ static bool check_training(struct reader *r)
     return true;
 }
 
+/* Asks first for lists that go together, then reads all that are there in the table's order: factors of scaling tell d
+ * before offsets are counted. */
 static bool read_lists(struct reader *r)
 {
     const struct hinge_model *m = r->model;
@@ -511,6 +520,7 @@ hinge_status hg_header_read(struct hinge_model *model, const char *name, const s
     return ok ? HINGE_OK : r.status;
 }
 
+/* Reads the two parts and derives the rest; the model begins all 0, and is freed on failure. */
 static hinge_status parse(hinge_model **model, const char *name, const struct hg_bytes *bytes, const hinge_kernel *user,
                           hinge_error *err)
 {

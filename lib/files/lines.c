@@ -114,6 +114,7 @@ static void read_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, hg_
     }
 }
 
+/* Reads chunks in any order by any thread, then looks for the first failure in the chunks' order. */
 hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg, hinge_error *err)
 {
     lines->nonzeros = 0;

@@ -194,6 +194,7 @@ const char *hg_parse_double(const char *p, const char *end, double *value)
     return stop;
 }
 
+/* Reads digits; a size that does not fit is no number. */
 const char *hg_parse_size(const char *p, const char *end, size_t *value)
 {
     const char *start = p;
@@ -253,6 +254,7 @@ static size_t format_wide(char *buffer, double v)
     return length + 1;
 }
 
+/* Prints by the C library under whatever locale there is, and puts a point for what that has between digits. */
 size_t hg_format_digits(char *buffer, double v, int digits)
 {
     char text[64];

@@ -396,6 +396,8 @@ static hinge_status look_for_contradiction(struct hg_dense *r, hinge_qp_result *
     return status;
 }
 
+/* Runs within a region of one thread, whose BLAS calls stay alone, so that the bits do not depend on the number of
+ * threads. *result is written only where all went well. */
 hinge_status hinge_qp_solve(const hinge_qp *problem, hinge_qp_result *result, hinge_error *err)
 {
     hg_ok(err);

@@ -110,6 +110,7 @@ static void map_row(const struct polynomial *p, const hinge_matrix *x, size_t ro
         z[k] *= p->coefficient[k];
 }
 
+/* Checks, lists monomials once, and maps rows in parallel: each is one thread's. */
 hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel *kernel, int threads, double *z,
                                        hinge_error *err)
 {

@@ -71,6 +71,7 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     return status == HINGE_OK ? hg_ok(err) : status;
 }
 
+/* Sums |coef| of the problem, which is y alpha. */
 hinge_status hinge_model_sum_alpha(const hinge_model *m, size_t problem, double *sum_alpha, hinge_error *err)
 {
     double sum = 0;
@@ -268,6 +269,7 @@ static hinge_status check_mercer(struct plain *p, hinge_mercer *m, hinge_error *
     return status;
 }
 
+/* Takes 1e-10 for a tolerance of 0. */
 hinge_status hinge_mercer_check(const hinge_matrix *x, const hinge_kernel *kernel, double tolerance, int threads,
                                 hinge_mercer *mercer, hinge_error *err)
 {

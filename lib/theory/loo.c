@@ -142,6 +142,8 @@ static hinge_status run(struct leaving *l, hinge_leave_one_out_report *report, h
     return status;
 }
 
+/* Refuses tasks with nu, whose sums change with each row. A limit of time or a stop leaves predictions untouched, and
+ * says so in the report. */
 hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const hinge_params *params,
                                  double *predictions, hinge_leave_one_out_report *report, hinge_error *err)
 {

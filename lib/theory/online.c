@@ -24,6 +24,7 @@ hinge_status hg_examples_check(const hinge_matrix *x, int threads, hinge_error *
     return hg_matrix_check_finite(x, "x", hg_threads(threads), err);
 }
 
+/* Refuses labels other than +1 and -1, and a b that does not go with options.bias. */
 hinge_status hg_online_check(const hinge_matrix *x, const double *y, int threads, int bias, const double *w,
                              const double *b, hinge_error *err)
 {
@@ -44,6 +45,8 @@ hinge_status hg_online_check(const hinge_matrix *x, const double *y, int threads
     return HINGE_OK;
 }
 
+/* Makes work space: for batches only where there are any, and rows in f64 only where they do not stand so. A stretch
+ * has 32 to 1,024 rows, by d alone. */
 hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const double *y, size_t batch, bool bias,
                             int threads, hinge_progress_fn progress, void *progress_arg, hinge_error *err)
 {
@@ -246,6 +249,7 @@ void hg_online_pass(struct hg_online *o, uint64_t *state, double offset, bool st
     }
 }
 
+/* Makes w = shrink w + step sum c x by one product, or by two vector operations where the batch is one row. */
 void hg_online_step(struct hg_online *o, const double *rows, size_t ld, size_t count, double shrink, double step,
                     double bias_step)
 {

@@ -165,6 +165,7 @@ static double largest_norm(const hinge_matrix *x, int threads)
     return sqrt(largest);
 }
 
+/* Checks, and runs as many epochs as asked for or as hinge_sgd_epochs says. */
 hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_options *options, double *w, double *b,
                        hinge_online_round *history, hinge_error *err)
 {
