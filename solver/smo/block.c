@@ -1,13 +1,17 @@
 /*
- * Block SMO over a source of rows.
+ * Block SMO over a source of rows: rounds, and a run as a whole. Read block.h and run.h before.
  *
- *   g     gradient K beta on the active points, in double, whatever the rows' type
- *   W     working set of q points: the newer ones stay, the rest are the worst violators
- *   K_WW  kept between rounds; only the part of the points new in W is computed, as a small GEMM
+ *     g     gradient K beta on the active points, in double, whatever the rows' type
+ *     W     working set of q points: the newer ones stay, the rest are the worst violators
+ *     K_WW  kept between rounds; only the part of the points new in W is computed, as a small GEMM
  *
- * A round: select, load (K_WW), solve (inner.c), update: g += K[moved, :]' dbeta, fused with the tiles of rows
- * that are not in the cache, then the violation of all. Rows are computed only for points that moved. Nothing that
- * decides looks at the clock or the number of threads, so the result depends on neither.
+ * A round: select, load (K_WW), solve (inner.c), update: g += K[moved, :]' dbeta, fused with the tiles of rows that are
+ * not in the cache, then the violation of all. Rows are computed only for points that moved. Nothing that decides looks
+ * at the clock or the number of threads, so the result depends on neither.
+ *
+ * The parts in their order: how much work is enough; set-up; a round, whose hg_solve_w serves distributed trainings too
+ * (mpi/round.c); the run, from begin to finish, with judge.c asked after each round; and other problems on the run's
+ * points, which folds are (hg_smo_again).
  */
 #include "solver/smo/run.h"
 
@@ -55,7 +59,8 @@ void hg_run_free(struct hg_run *r)
     hg_store_free(&r->store);
 }
 
-/* Makes room for all arrays of a run, in one block. */
+/* Makes room for all arrays of a run, in one block, of which active.point is the owner. memory_bytes begins with it and
+ * with K_WW, whose rows are padded. */
 static bool allocate(struct hg_run *r)
 {
     size_t n = r->n, q = r->w.q, both = r->qp->layers == 2 ? n : 0, bytes;
@@ -428,7 +433,8 @@ void hg_renew_block(struct hg_run *r)
 }
 
 /* Makes g = K beta of the new start: g of the first problem's solution, and the rows of the points whose coefficients
- * differ from it, q at a time. */
+ * differ from it, q at a time, as the store takes no more moves. Points far from their bounds rest before that, and
+ * cost nothing in these sums. */
 static hinge_status start_again(struct hg_run *r)
 {
     hinge_status status = HINGE_OK;

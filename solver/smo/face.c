@@ -50,6 +50,8 @@ size_t hg_face_bytes(size_t q, int layers)
     return bytes < 1e18 ? (size_t)bytes : SIZE_MAX;
 }
 
+/* Lays out all arrays in one block, of which low is the owner. A quarter of the points may be held by constraints
+ * before it is less work to factor anew. */
 hinge_status hg_face_init(struct hg_face *t, size_t cap)
 {
     size_t entries = (size_t)t->in->qp.layers * cap;
@@ -158,7 +160,7 @@ static size_t n_entries(const struct hg_face *t)
     return (size_t)t->in->qp.layers * t->in->qp.n;
 }
 
-/* Row `slot` of K_AA. */
+/* Returns row `slot` of K_AA. */
 static const double *block_row(const struct hg_face *t, size_t slot)
 {
     return (const double *)t->in->k + slot * t->in->ld;
@@ -169,7 +171,7 @@ static void add_row(const struct hg_face *t, double factor, size_t slot, double 
     t->in->loops->add.f64(1, &factor, (const double *const[]){ block_row(t, slot) }, t->in->qp.n, g);
 }
 
-/* The violation of the block, and each layer's bias. */
+/* Returns the violation of the block, and sets each layer's bias. */
 static double look_at_block(struct hg_face *t)
 {
     for (int l = 0; l < t->in->qp.layers; l++)
@@ -231,7 +233,8 @@ static bool make_held(struct hg_face *t, size_t from, size_t to)
     return extend(t, &t->s, to);
 }
 
-/* L's rows from `from` on: those of K_FF for its entries. */
+/* Makes L's rows from `from` on: K_FF's rows for entries listed behind those that are factored, with the ridge on the
+ * diagonal. Two entries of a point have the same row of K. */
 static bool append(struct hg_face *t, size_t rows)
 {
     size_t from = t->l.rows, q = t->in->qp.n;
@@ -247,6 +250,7 @@ static bool append(struct hg_face *t, size_t rows)
     return extend(t, &t->l, rows);
 }
 
+/* Gives an entry the next row of L; returns how many there are. */
 static size_t list_entry(struct hg_face *t, size_t rows, size_t e)
 {
     t->entry[rows] = (uint32_t)e;
@@ -254,7 +258,8 @@ static size_t list_entry(struct hg_face *t, size_t rows, size_t e)
     return rows + 1;
 }
 
-/* Factors K_FF anew. A matrix that rounding left not positive definite gets more of a ridge. */
+/* Factors K_FF anew. A matrix that rounding left not positive definite gets ten times the ridge, which is then the
+ * least one for this block; false: the ridge is too much of K, or there is no room, or an end. */
 static bool factor_anew(struct hg_face *t)
 {
     size_t count = 0, entries = n_entries(t);
@@ -398,7 +403,8 @@ static bool take(struct hg_face *t, double *decrease)
     return true;
 }
 
-/* The first step, as far as it is feasible. */
+/* Takes the first step as far as it is feasible: all entries go the same part of it, up to the first bound in the
+ * way. */
 static bool take_part(struct hg_face *t, double *decrease)
 {
     double part = 1;
@@ -479,7 +485,7 @@ static bool solve_face(struct hg_face *t, double tolerance, double *decrease)
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
 
-/* Makes two-variable steps, about one an entry. */
+/* Makes two-variable steps, about one an entry: the last resort, where no ridge gives a step that gains. */
 static bool go_on_by_smo(struct hg_face *t, double target, double *decrease)
 {
     uint64_t made = t->systems + t->steps, q = t->in->qp.n;
@@ -556,6 +562,9 @@ static void begin(struct hg_face *t)
     t->ridge = HG_MAX(t->ridge, t->least);
 }
 
+/* Solves face by face, each begun anew by beta and g. A face that gains nothing raises the ridge (adapt_ridge); past
+ * the largest one two-variable steps follow, and the ridge begins at its least again. In the end mend_sum gives back
+ * what rounding has made of each layer's sum. */
 double hg_face_solve(struct hg_face *t, double target, double *decrease)
 {
     const struct hg_qp *qp = &t->in->qp;

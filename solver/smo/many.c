@@ -67,6 +67,7 @@ hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_
     return status == HINGE_OK ? status : hg_fail(err, status, "the kernel failed on the diagonal");
 }
 
+/* Counts what the solutions have marked (lane_end): how many different rows any of them needs. */
 size_t hg_many_supports(const struct hg_many *many)
 {
     size_t count = 0;
@@ -188,7 +189,9 @@ static size_t bytes_of(const struct hg_lane *lane)
 }
 
 /* Makes a lane, which is a run of block SMO whose rows and exact rows are both a view of the source. It has no Newton
- * finish and keeps no rows: the pool keeps those of all lanes together. */
+ * finish and keeps no rows: the pool keeps those of all lanes together. newton_bytes is for systems in W, where the
+ * caller wants them: an equal part of the pool's room for each lane. A value has a cost only where rows are made apart;
+ * otherwise it is there already. */
 static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct hg_many_problem *problem,
                              hinge_error *err)
 {
@@ -457,7 +460,9 @@ static hinge_status make_lacking(struct hg_many *many, struct hg_lane *const *la
     return status;
 }
 
-/* Runs all lanes side by side, each by one thread, until each of them ends or lacks a row. */
+/* Runs all lanes side by side, each by one thread, until each of them ends or lacks a row. The status is that of the
+ * first lane that failed, by number, whichever was first in time. Problems' reports tell how far they are, for the
+ * caller's progress. */
 static hinge_status run_lanes(struct hg_many *many, struct hg_lane *const *lane, size_t lanes)
 {
 #pragma omp parallel for num_threads((int)HG_MIN((size_t)many->threads, lanes)) schedule(dynamic, 1)

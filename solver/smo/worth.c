@@ -35,8 +35,9 @@ struct worth {
     double *g; /* [count * n_asked] problem by problem */
 };
 
-/* Lists each problem's terms by point, ascending, the points that have any, and the pieces of the points asked for. The
- * order of a sum's terms is that of points, whichever rows are made at once: the bits do not depend on the room. */
+/* Lists each problem's terms by point, ascending, the points that have any, and the pieces of the points asked for; g
+ * is 0. The order of a sum's terms is that of points, whichever rows are made at once: the bits do not depend on the
+ * room. All problems look at the same points elsewhere, and the first one's list of them serves. */
 static hinge_status worth_init(struct worth *w)
 {
     const struct hg_many *many = w->many;
@@ -114,7 +115,8 @@ static void add_chunk(struct worth *w, const uint32_t *support, size_t count)
             w->next[k]++;
 }
 
-/* Makes rows of supports, as many at once as the pool has slots, and adds them where they are wanted. */
+/* Makes rows of supports, as many at once as the pool has slots, and adds them where they are wanted. A support vector
+ * of many pairs is made once for all of them. */
 static hinge_status find_worth(struct worth *w)
 {
     struct hg_many *many = w->many;
