@@ -201,8 +201,8 @@ static hinge_status decide_by_tiles(const struct hg_prediction *j, struct hg_wor
     return HINGE_OK;
 }
 
-/* Takes w of each problem instead of support vectors, f = X w in f64 whatever the model's type: n_problems products an
- * example, as few as any type would have. */
+/* Takes w of each problem instead of support vectors, f = X w in f64 whatever the model's type: n_problems dot products
+ * an example. */
 static void decide_linear(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;

@@ -218,9 +218,8 @@ hinge_status hinge_params_check(const hinge_params *params, size_t n, size_t n_f
     return hg_ok(err);
 }
 
-/* Fills in defaults, then checks each field that the task uses in the order of struct hinge_params, flags as a table;
- * *resolved stays untouched where one is refused. The kernel's gamma is resolved here too, HINGE_GAMMA_AUTO becoming 1
- * / d (hg_kernel_check). */
+/* Fills in defaults, then checks each field that the task uses, flags as a table; *resolved stays untouched where one
+ * is refused. The kernel's gamma is resolved here too, HINGE_GAMMA_AUTO becoming 1 / d (hg_kernel_check). */
 hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err)
 {
     hinge_params p = *params;

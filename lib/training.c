@@ -65,7 +65,8 @@ static size_t most_bytes(const struct hg_training *t)
 }
 
 /* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: then no row is
- * evicted, Newton's steps have room as they have in turn, and the results are the same. */
+ * evicted, Newton's steps have room as they have in turn, and the results are the same. One thread, or a budget that is
+ * too small (params.cache_bytes), switches it off. */
 bool hg_side_by_side(const struct hg_training *t)
 {
     size_t all;
