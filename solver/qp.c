@@ -227,6 +227,7 @@ double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, c
     return hg_middle_bias(max_down, min_up);
 }
 
+/* Takes the larger of two layers, 0 at least; a NaN in either is not passed over. */
 double hg_qp_violation(const struct hg_qp *qp, const double *g)
 {
     double violation = 0;

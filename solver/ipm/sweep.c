@@ -283,6 +283,8 @@ static void measure(struct hg_sweep_space *s, double *mean)
     s->largest = -norms.least;
 }
 
+/* Lays out shift, normal matrix and work in one block, of which shift is the owner. Without an intercept shift stays 0.
+ * A halt on the way shows at the first sweep after. */
 hinge_status hg_sweep_init(struct hg_sweep_space *s, const struct hg_factor *factor, int intercepts, int threads,
                            const struct hg_halt *halt, hinge_error *err)
 {

@@ -263,6 +263,11 @@ void hg_solve_block(struct hg_run *r)
     }
 }
 
+/* Sums over the moves of W, entry by entry,
+ *
+ *     (b' - b) ((g + g') / 2 + off)  +  kink (|b'| - |b|)
+ *
+ * with g before and g' after the update: exact for a quadratic function, whatever rows g was updated by. */
 double hg_change_of_objective(const struct hg_run *r)
 {
     const struct hg_w *w = &r->w;

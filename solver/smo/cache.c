@@ -69,6 +69,8 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
     return HINGE_OK;
 }
 
+/* Counts a huge page more than is used, as the last one counts whole; never more than was reserved. Of a lent arena
+ * what an earlier cache touched counts too. */
 size_t hg_cache_touched(const struct hg_cache *c)
 {
     const size_t huge = (size_t)2 << 20; /* the last page may be, and little of it used */

@@ -31,16 +31,16 @@ struct hg_cache {
     uint64_t evicted;
 };
 
-/* Room for rows of `cols` values of `size` bytes; in memory that is lent (or NULL), for as long as the cache is
+/* Makes room for rows of `cols` values of `size` bytes; in memory that is lent (or NULL), for as long as the cache is
  * there. */
 hinge_status hg_cache_init(struct hg_cache *cache, size_t n, size_t cols, size_t size, size_t budget,
                            struct hg_arena *lent, hinge_error *err);
 void hg_cache_free(struct hg_cache *cache);
 
-/* Bytes of memory that the rows take, those of the arena's earlier caches among them. */
+/* Returns the bytes of memory that the rows take, those of the arena's earlier caches among them. */
 size_t hg_cache_touched(const struct hg_cache *cache);
 
-/* The slot of a point's row; -1: it is not there. */
+/* Returns the slot of a point's row; -1: it is not there. */
 static inline int32_t hg_cache_slot(const struct hg_cache *cache, uint32_t point)
 {
     int32_t s = cache->slot_of[point < cache->n ? point : point % cache->n];
@@ -49,16 +49,16 @@ static inline int32_t hg_cache_slot(const struct hg_cache *cache, uint32_t point
     return s;
 }
 
-/* The row of a point; NULL: it is not there. */
+/* Returns the row of a point, without a change of its age; NULL: it is not there. */
 static inline char *hg_cache_row(const struct hg_cache *cache, uint32_t point)
 {
     int32_t slot = hg_cache_slot(cache, point);
     return slot >= 0 ? cache->arena + (size_t)slot * cache->stride : NULL;
 }
 
-/* The row of a point, now the newest and pinned by stamp; NULL: not there. */
+/* Returns the row of a point, now the newest and pinned by stamp; NULL: it is not there. */
 void *hg_cache_get(struct hg_cache *cache, uint32_t point, uint64_t stamp);
-/* A slot for a point that is not there, evicting the oldest row not pinned by stamp; NULL: all are. */
+/* Returns a slot for a point that is not there, evicting the oldest row not pinned by stamp; NULL: all are. */
 void *hg_cache_put(struct hg_cache *cache, uint32_t point, uint64_t stamp);
 /* Forgets all rows; those to come are of `cols` values, no more than there were first. */
 void hg_cache_clear(struct hg_cache *cache, size_t cols);

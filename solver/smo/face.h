@@ -59,10 +59,10 @@ struct hg_face {
     double *d, *first, *w; /* [cap] a step, the face's first; [max_held + 2] */
 };
 
-/* Bytes of a face of q points; what is not quadratic is rounded up. */
+/* Returns the bytes of a face of q points; what is not quadratic is rounded up. */
 size_t hg_face_bytes(size_t q, int layers);
 
-/* Room for blocks of up to cap points. face: all 0 but for what the caller sets, in, threads and so on. */
+/* Makes room for blocks of up to cap points. face: all 0 but for what the caller sets, in, threads and so on. */
 hinge_status hg_face_init(struct hg_face *face, size_t cap);
 void hg_face_free(struct hg_face *face);
 

@@ -302,6 +302,8 @@ hinge_status hg_correct_gradient(struct hg_run *r)
     return status;
 }
 
+/* Corrects g of a warm start whose error is more than eps and a sixteenth of the violation: what is seen as a violation
+ * may be error. Nothing is looked at where the start is not the caller's, or rows are f64. */
 hinge_status hg_look_at_start(struct hg_run *r)
 {
     if (!r->opt->warm || r->rows == r->exact || hg_is_stopped(r))

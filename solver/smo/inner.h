@@ -38,10 +38,10 @@ hinge_status hg_inner_init(struct hg_inner *inner, size_t cap, const struct hg_q
                            const struct hg_loops *loops, hinge_error *err);
 void hg_inner_free(struct hg_inner *inner);
 
-/* The entries of point i of the whole problem go into a slot. */
+/* Puts the entries of point i of the whole problem into a slot. */
 void hg_inner_put(struct hg_inner *inner, size_t slot, const struct hg_qp *qp, size_t i);
 
-/* K_WW's entry of a slot on its diagonal, once it is there. */
+/* Takes K_WW's entry of a slot on its diagonal, once it is there. */
 void hg_inner_take_diagonal(struct hg_inner *inner, size_t slot);
 
 /* Tells what a run of the subproblem did. */

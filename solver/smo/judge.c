@@ -162,6 +162,7 @@ static hinge_status end_with(struct hg_run *r, hinge_outcome outcome)
     return end(r);
 }
 
+/* Ends a run whose steps are used up, or which another solver goes on from. */
 static hinge_status give_up(struct hg_run *r)
 {
     return end_with(r, HINGE_MAX_ITER);

@@ -47,15 +47,16 @@ struct hg_many {
     bool newton;           /* working sets may be solved by systems; both the caller's choice, false at first */
 };
 
-/* Room for n points, and for rows of so many bytes at most (some hundred rows at least). */
+/* Makes room for n points, and for rows of so many bytes at most (some hundred rows at least); hg_many_free in any
+ * case. */
 hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_level, size_t bytes, hinge_error *err);
 void hg_many_free(struct hg_many *many);
 /* Makes this the source of what is stored from now on; nothing is stored of it yet, and it and own[threads] are the
  * caller's. */
 hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own, hinge_error *err);
 
-/* Solves them, each to eps. halt: its ask is called by the caller's thread; g of problems that it ends may lack their
- * last moves. Where a quarter of the bytes for rows is enough, lanes stay with their problems. */
+/* Solves problems, each to eps. halt: its ask is called by the caller's thread; g of problems that it ends may lack
+ * their last moves. Where a quarter of the bytes for rows is enough, lanes stay with their problems. */
 hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *problem, size_t count, double eps,
                            uint64_t max_iter, const struct hg_halt *halt, hinge_error *err);
 
@@ -67,7 +68,7 @@ void hg_many_forget(struct hg_many *many, struct hg_many_problem *problem);
 hinge_status hg_many_apply(struct hg_many *many, struct hg_many_problem *const *problem, size_t count,
                            void (*tell)(void *arg, size_t k, const double *g), void *arg, hinge_error *err);
 
-/* Different support vectors of all problems since the source was taken. */
+/* Returns how many different support vectors all problems have had since the source was taken. */
 size_t hg_many_supports(const struct hg_many *many);
 
 #endif

@@ -69,8 +69,9 @@ struct hg_newton_rule {  /* all 0 at first, least infinite */
 /* Says, after a round of SMO, whether to turn to the finish now. rows: the finish's. range: of F. */
 bool hg_newton_is_due(struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows,
                       double violation, double range, double eps);
-/* The work that a finish may take where SMO gains nothing any more. */
+/* Returns the work that a finish may take where SMO gains nothing any more. */
 double hg_newton_granted(const struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows);
+/* Tells the rule how a finish has ended, by which it knows when to try again. */
 void hg_newton_tell(struct hg_newton_rule *rule, const struct hg_newton_result *result);
 
 #endif

@@ -25,17 +25,18 @@ struct hg_pool {
 /* Makes room for n points, and for rows of so many bytes at most (some hundred rows at least). */
 hinge_status hg_pool_init(struct hg_pool *pool, size_t n, size_t bytes, hinge_error *err);
 void hg_pool_free(struct hg_pool *pool);
-/* Rows are of this source, the caller's, from now on, and none is there. */
+/* Takes a source, the caller's: rows are of it from now on, and none is there. */
 void hg_pool_take(struct hg_pool *pool, struct hg_rows *rows);
 
-/* NULL: not there */
+/* Returns the row of a point, which stays until the next round asks for others; NULL: it is not there. */
 static inline void *hg_pool_row(const struct hg_pool *pool, uint32_t point)
 {
     return hg_cache_row(&pool->cache, point);
 }
 
-/* Rows are asked for as often as there is room for them (false: there is none for these); then those that are not there
- * are made, at once, and none that was asked for gives way to them. halt: NULL, or what ends that early: then none is
+/* Begins a round, asks for the rows of some points, and makes rows. hg_pool_ask may be called as often as there is room
+ * (false: there is none for these points, and none of them was asked for); hg_pool_make then makes those that are not
+ * there, at once, and none that was asked for gives way to them. halt: NULL, or what ends that early: then none is
  * there any more. */
 void hg_pool_begin(struct hg_pool *pool);
 bool hg_pool_ask(struct hg_pool *pool, const uint32_t *point, size_t count);

@@ -167,14 +167,16 @@ static inline bool hg_is_stopped(const struct hg_run *r)
     return hg_halted(&r->halt);
 }
 
-/* After sums that were to make g what it should be. */
+/* Notes after sums that were to make g = K beta whether they did: a failure or a halt leaves g torn. Returns the
+ * status. */
 static inline hinge_status hg_note_torn(struct hg_run *r, hinge_status status)
 {
     r->active.torn = status != HINGE_OK || hg_is_stopped(r);
     return status;
 }
 
-/* All points are active; g and the offsets of those that were not are to be filled in. */
+/* Makes all points active; g and the offsets of those that were not are to be filled in. The store forgets its rows,
+ * which are too narrow then. */
 static inline void hg_activate_all(struct hg_run *r)
 {
     hg_store_change(&r->store, r->n);
@@ -208,23 +210,24 @@ static inline uint64_t hg_hash(uint64_t x)
 
 /* ---- block.c ----------------------------------------------------------------------------------------------------- */
 
-/* Points of W of a problem of n: 256 at a few thousand, 512 at 10k, 1024 at 20k, 2048 from 25k on; all of a small one.
- * Where rows cost next to nothing, K_WW is what a round costs: 1024 at most.
- * asked: how many are wanted; 0: nobody said. */
+/* Returns q, the points of W, for n points: 256 at a few thousand, 512 at 10k, 1024 at 20k, 2048 from 25k on; all of a
+ * small problem. Where rows cost next to nothing, K_WW is what a round costs: 1024 at most. Buys: a9a and covtype would
+ * take 1.9 to 5.6 times the processor time with rows of counts and cells kept and larger W (doc/tried.md). asked: how
+ * many are wanted; 0: nobody said. */
 size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layers);
 
-/* All points are active; g and the offsets are to be filled in. rows, exact, qp, opt, res are set; hg_run_free in any
- * case. */
+/* Makes a run of which rows, exact, qp, opt, res and report are set: all points are active, g and the offsets are to be
+ * filled in. hg_run_free in any case. */
 hinge_status hg_run_init(struct hg_run *r, hinge_error *err);
 void hg_run_free(struct hg_run *r);
 
-/* The working set as it was, by the bounds of a new problem on the same points; rounds go on in number. */
+/* Takes the bounds of a new problem on the same points into W, which stays as it was; rounds go on in number. */
 void hg_renew_block(struct hg_run *r);
 
 /* Sets r->active.up and r->active.down at a position, by beta there. */
 void hg_set_offsets(struct hg_run *r, size_t at);
 
-/* What is asked of a solve on W alone. */
+/* Tells what is asked of a solve on W alone. */
 struct hg_aim {
     double target;       /* the violation to be reached, */
     double shrink;       /* or this share of the one that W has, if that is more */
@@ -246,7 +249,7 @@ void hg_solve_block(struct hg_run *r);
  * may be another one. */
 double hg_change_of_objective(const struct hg_run *r);
 
-/* Roundings of beta are brought to 0 and to bounds where that moves no F by more than a share of eps. */
+/* Brings roundings of beta to 0 and to bounds where that moves no F by more than a share of eps. */
 void hg_tidy(struct hg_run *r);
 
 /* Says whether more steps are made than any problem is known to take; or more rounds, each of which looks at all points
@@ -267,18 +270,20 @@ void hg_report_progress(struct hg_run *r);
 /* Acts by what the last round's violation means; r->course.phase is HG_ENDED where that is the end. */
 hinge_status hg_judge(struct hg_run *r);
 
-/* Whether the run ends whatever it has gained: it is halted, or its violation is no number. The outcome says which. */
+/* Says whether the run ends whatever it has gained: it is halted, or its violation is no number. The outcome says
+ * which. */
 bool hg_is_broken_off(struct hg_run *r);
-/* Whether as many steps were made as were given. */
+/* Says whether as many steps were made as options.max_iter gave. */
 bool hg_is_out_of_steps(const struct hg_run *r);
-/* Whether systems may be solved at all, in W or as the finish. */
+/* Says whether systems may be solved at all, in W or as the finish: there is room for them, steps are left, and sums
+ * are held, which the systems hold too. */
 bool hg_may_use_newton(const struct hg_run *r);
 
-/* Whether Newton's steps are less work than what is left, after a round that made so many steps. */
+/* Says whether Newton's steps are less work than what is left, after a round that made so many steps. */
 bool hg_run_wants_newton(struct hg_run *r, uint64_t steps);
 
-/* Newton's steps, for so much work at most (0: no limit but its own); where they gain, g is that of all points in
- * f64. */
+/* Makes Newton's steps, for so much work at most (0: no limit but its own); where they gain, g is that of all points in
+ * f64, and all are active. */
 hinge_status hg_run_newton(struct hg_run *r, double most_work);
 
 /* Keeps beta where its objective, just recomputed in f64, is certainly the lowest so far. */
@@ -301,7 +306,7 @@ void hg_rest_far(struct hg_run *r);
 
 /* Computes the gradient of the points at rest, and the violation of all; those that violate become active again. */
 hinge_status hg_wake(struct hg_run *r);
-/* Does the same, but all points become active. */
+/* Computes the gradient of the points at rest, and the violation of all; all points become active. */
 hinge_status hg_wake_all(struct hg_run *r);
 
 /* ---- working_set.c ----------------------------------------------------------------------------------------------- */
@@ -328,7 +333,7 @@ void hg_select_block(struct hg_run *r);
 void hg_place_fresh(struct hg_w *w, uint64_t round, size_t count, void (*put)(void *arg, size_t slot, size_t f),
                     void *arg);
 
-/* K_WW, the rows of fresh slots; then their columns, by symmetry. */
+/* Makes the rows of K_WW of fresh slots, then their columns, by symmetry. */
 hinge_status hg_load_block(struct hg_run *r);
 
 /* Fills K_WW by points of a source, those of the first n_left fresh slots (left) and those of all (right). */
@@ -349,14 +354,15 @@ hinge_status hg_update_gradient(struct hg_run *r);
 /* Makes g at positions [first, m) = K beta, from scratch, by the source given; backwards: summed in the other order. */
 hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards);
 
-/* The violation, from g. */
+/* Makes the extremes of F and report->violation, by g of the active points. */
 void hg_scan(struct hg_run *r);
 
-/* Makes res->error = max |g - g in f64| over few points. */
+/* Makes report->error = max |g - g in f64| over few points. */
 hinge_status hg_measure_error(struct hg_run *r);
 
-/* Whether the violation of all points is at most eps in f64: g is made exact where it decides, so that res->violation
- * is that of exact values, and its error elsewhere (res->error) cannot matter. All points are active. */
+/* Finds out whether the violation of all points is at most eps in f64: g is made exact where it decides, so that
+ * report->violation is that of exact values, and its error elsewhere (report->error) cannot matter. All points are
+ * active. */
 hinge_status hg_prove(struct hg_run *r, bool *proven);
 
 /* Looks at the error of few points. Where it is no longer small beside the violation, steps lead nowhere: g is
@@ -365,8 +371,8 @@ hinge_status hg_prove(struct hg_run *r, bool *proven);
  * along which the objective of these rows falls without end. */
 hinge_status hg_look_at_rows(struct hg_run *r);
 
-/* The gradient anew, by the source in f64: the error of all rows so far is gone, and what follows adds only the error
- * of small changes. */
+/* Makes the gradient of the active points anew, by the source in f64: the error of all rows so far is gone, and what
+ * follows adds only the error of small changes. */
 hinge_status hg_correct_gradient(struct hg_run *r);
 
 #endif

@@ -62,18 +62,18 @@ void hg_store_free(struct hg_store *store);
 /* Lets what is held serve another problem on the same points: other options, another result, another g. */
 void hg_store_renew(struct hg_store *store, const struct hg_smo_options *opt, struct hg_smo_result *res);
 
-/* The columns are the first `count` now, fewer or more than before; no row is held at these. */
+/* Makes the columns the first `count`, fewer or more than before; no row is held at these. */
 void hg_store_change(struct hg_store *store, size_t count);
 
 /* Adds the moves to g: g[c] += sum over the moves of delta K(point, column c). Brings the moves into another order. */
 hinge_status hg_store_apply(struct hg_store *store, struct hg_move *moves, size_t count, double *g);
-/* The first sum: that of the points, whose rows are kept as far as there is room. */
+/* Makes the first sum, that of the points times coef; their rows are kept as far as there is room. */
 hinge_status hg_store_begin(struct hg_store *store, const uint32_t *point, const double *coef, size_t count, double *g);
 
-/* How sums go by other sources, or without the cache. */
+/* Returns how sums go by other sources, or without the cache: with the same adders, halt and limit of sums in f32. */
 struct hg_how hg_store_how(const struct hg_store *store);
 
-/* The work of making all rows anew that are held, as that of a sum, for all columns. */
+/* Returns the work of making all rows anew that are held, as that of a sum, for all columns. */
 double hg_store_worth(const struct hg_store *store);
 
 /* Tells the result what was held. */

@@ -222,6 +222,8 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
     }
 }
 
+/* Has the rows made in place, with mirror_tile called for each tile while it is hot. The diagonal is taken out of the
+ * block: a source may compute K(x, x) with another rounding. */
 hinge_status hg_fill_fresh(struct hg_w *w, struct hg_rows *rows, const uint32_t *left, size_t n_left,
                            const uint32_t *right, const struct hg_halt *halt)
 {
