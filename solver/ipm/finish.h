@@ -28,6 +28,8 @@ struct hg_worth {
     double bias[2];    /* of f = <x, w> + bias, by layer */
 };
 
+/* A finish: the problem and the room it works in, all of it the caller's. hg_finish_step goes from beta and w to better
+ * ones; hg_finish_judge tells what they are worth. */
 struct hg_finish {
     struct hg_qp *qp;             /* beta: in, feasible but for its sum; out. Its layers one after the other, */
     struct hg_qp *layered;        /* and as they are */
@@ -44,7 +46,7 @@ struct hg_finish {
     uint64_t steps, most_steps;   /* Newton systems solved; and how many may be */
 };
 
-/* One proximal step with weight sigma, by whole Newton steps alone or with a line search (which gets there from
+/* Makes one proximal step with weight sigma, by whole Newton steps alone or with a line search (which gets there from
  * further away, slowly). false: stopped, or Newton's method got nowhere: beta and w are then as they were. */
 bool hg_finish_step(struct hg_finish *finish, double sigma, bool search);
 

@@ -35,6 +35,8 @@ struct hg_block {
     double *least;                /* of the slot, to be lowered, +infinity at first */
 };
 
+/* Says what a sweep is to make of the rows, and what came of it. Products with v come first; rows() then fills in y and
+ * weight of a block by them; acc and normal are made of these. */
 struct hg_sweep {
     const double *v;              /* [cols] or NULL */
     int n_acc;                    /* how many of acc are wanted, 0 .. HG_SWEEP_ACC */
@@ -49,6 +51,7 @@ struct hg_sweep {
     double sum[HG_SWEEP_SUMS], least; /* over all rows */
 };
 
+/* Z as the sweeps of a run see it, and their room; made once, changed by nobody but the sweeps. */
 struct hg_sweep_space {
     const struct hg_factor *factor;
     int intercepts;               /* 0, 1 or 2 */
@@ -57,10 +60,10 @@ struct hg_sweep_space {
     double *shift;                /* [d]; 0 without an intercept */
     double norm, largest;         /* mean and largest squared norm of x_i - shift, i < n */
     double *normal;               /* [cols * ld] lower triangle, symmetric */
-    size_t slots, slot_rows;
+    size_t slots, slot_rows;      /* how many, and rows of each but the last */
     int threads;
-    double *work;                 /* of the slots and the threads */
-    size_t work_slot, work_thread; /* in doubles */
+    double *work;                 /* [slots * work_slot + threads * work_thread] sums of the slots, room of threads, */
+    size_t work_slot, work_thread; /* in doubles each */
     struct hg_halt halt;          /* polled at every block, in wide ones more often: ends a sweep early */
     struct hg_crew crew;          /* of the sweeps */
     double gflop;                 /* done so far */
@@ -73,7 +76,7 @@ hinge_status hg_sweep_init(struct hg_sweep_space *space, const struct hg_factor 
                            const struct hg_halt *halt, hinge_error *err);
 void hg_sweep_free(struct hg_sweep_space *space);
 
-/* The regulariser's weight of a column: an intercept has none. */
+/* Returns the regulariser's weight of a column, R's diagonal: an intercept has none. */
 static inline double hg_sweep_ridge(const struct hg_sweep_space *space, size_t c)
 {
     return c < space->factor->d ? 1 : 0;

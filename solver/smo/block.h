@@ -19,17 +19,19 @@ struct hg_smo_result;
 /* Points that are one working set, at first, where nobody said how many it has: a step needs no rows then. */
 enum { HG_FEW_POINTS = 512 };
 
+/* What a run goes by; all 0 but eps, threads and cpu_level is a plain run that keeps no rows, does not shrink, and
+ * solves no systems, which is how tests turn these off one by one. Arrays and arena are the caller's. */
 struct hg_smo_options {
-    double eps;
-    size_t working_set;  /* 0: by n */
+    double eps;          /* the violation that is small enough */
+    size_t working_set;  /* points of W, 4 a layer at least; 0: by n */
     double cut;          /* share of the violation below which a point does not come into the working set */
     uint64_t max_iter;   /* 0: none */
-    bool shrinking;
-    size_t cache_bytes;
+    bool shrinking;      /* points at rest may be left out */
+    size_t cache_bytes;  /* for rows; 0: none are kept */
     struct hg_arena *arena; /* for the rows, kept by the caller between problems; or NULL */
     size_t newton_bytes; /* for rows and the Newton finish's block together; 0: no Newton finish */
     int threads, cpu_level;
-    bool profile;
+    bool profile;        /* the report's stages are wanted */
     bool symmetric;      /* the kernel is known to be */
     bool warm;           /* the start may be a solution */
     const double *g;     /* [n] K beta of the start, by these rows; NULL: it is to be made */
@@ -47,13 +49,14 @@ struct hg_smo_options {
     void *then_arg;
 };
 
+/* What a run has come to; qp's beta is the solution. */
 struct hg_smo_result {
     hinge_report report; /* outcome, work and seconds, violation, objective and error of this one problem */
     bool coarse;         /* the rows, or so it seems, keep the run from its goal: f64 rows are to be tried */
     double bias[2];      /* by layer: the mean of -F over free entries */
     double objective_error; /* what the gradient's error takes from the objective at most, by a sample; NaN: unknown */
     uint64_t columns_computed; /* kernel values of rows */
-    size_t working_set;
+    size_t working_set;  /* points of W at the end */
 };
 
 /* Solves qp from its beta, which must be feasible. rows: the source; exact: the same kernel in f64, by which the

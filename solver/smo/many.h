@@ -18,6 +18,7 @@ struct hg_range {
     uint32_t first, count; /* points of the source */
 };
 
+/* A problem: a pair of classes, a fold, or both. All but lane are the caller's. */
 struct hg_many_problem {
     struct hg_qp *qp;       /* in: a feasible start; out: the solution */
     double *g;              /* [qp->n] in: K beta of another beta; out: K beta of the solution */
@@ -31,6 +32,7 @@ struct hg_many_problem {
     struct hg_lane *lane; /* its working set, for the next solution on these points by these rows; NULL at first */
 };
 
+/* What problems share: the rows that are stored, the diagonal, and counts. */
 struct hg_many {
     struct hg_pool pool;
     struct hg_rows **own;  /* [threads] the pool's source, by one thread each */

@@ -56,8 +56,10 @@ hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gr
 #define HG_NEWTON_TIGHT 1e-5
 #define HG_NEWTON_TRIES 3
 
-struct hg_newton_rule {  /* all 0 at first, least infinite */
-    double work;         /* SMO's so far, in reads of an f32 value; the caller adds to it */
+/* What is known of SMO's progress, by which the finish is begun: all 0 at first, least infinite. The caller adds to
+ * work; hg_newton_is_due and hg_newton_tell write the rest. */
+struct hg_newton_rule {
+    double work;         /* SMO's so far, in reads of an f32 value */
     double least;        /* violation */
     double mark, mark_work; /* the violation where `rate` was last taken, and the work then */
     double rate;         /* work that brought the violation down by a factor e */

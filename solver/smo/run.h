@@ -40,6 +40,7 @@ enum {
  * estimate. */
 #define HG_CERTAIN 32.0
 
+/* An active point among which the worst are chosen (hg_worst_first); at: its position. */
 struct hg_candidate {
     double value; /* smaller is worse: a larger violation */
     uint64_t tie; /* a hash of the point: equal violators are taken from all over the data */
@@ -93,20 +94,23 @@ struct hg_doubts {
     size_t most_bytes;      /* that measuring took */
 };
 
-struct hg_start { /* a beta to go back to, and what is known of it */
+/* A beta to go back to, and what is known of it: copies, which hg_keep writes and the end of the run reads. */
+struct hg_start {
     double *beta[2]; /* [n] */
     double objective, violation, bias[2];
 };
 
+/* What the rules of judge.c know of the way so far. */
 enum hg_phase {
     HG_FAR,  /* what the rows' error will do in the end has not been looked at */
     HG_NEAR, /* it has been, or a violation was small enough once */
     HG_ENDED /* report->outcome says how */
 };
 
-enum hg_next { /* after a rule of judge.c: */
-    HG_GO_ON,  /* another round, unless the run has ended; */
-    HG_ANEW,   /* all rules again, as the violation is another one; */
+/* What follows a rule of judge.c that has acted. */
+enum hg_next {
+    HG_GO_ON,  /* another round, unless the run has ended */
+    HG_ANEW,   /* all rules again, as the violation is another one */
     HG_NEXT    /* the rules below it */
 };
 
@@ -135,7 +139,9 @@ struct hg_spare {
     uint32_t *found; /* [n] */
 };
 
-struct hg_first { /* the problem that the run was made for, once it is solved: others go on from it */
+/* The problem that the run was made for, once it is solved: others go on from it (hg_smo_again). Its arrays are there
+ * while options.then is called, which call_then of block.c makes and frees. */
+struct hg_first {
     const struct hg_qp *qp;
     double *g;       /* [n] K beta there, by point; NULL: it is not solved yet */
     double bias[2], error; /* of its F, as it was proven */
@@ -143,6 +149,8 @@ struct hg_first { /* the problem that the run was made for, once it is solved: o
     uint64_t rounds; /* of it and of the others so far: the ages of rows and of W go on */
 };
 
+/* A run of block SMO. What the caller gave (rows to report) is borrowed and must stay; the arrays of active, w, doubts,
+ * spare and course.kept are one block, of which active.point is the owner; store, w.inner and w.face own theirs. */
 struct hg_run {
     struct hg_rows *rows, *exact; /* the same where rows are in f64 */
     struct hg_qp *qp;
@@ -162,6 +170,7 @@ struct hg_run {
     struct hg_first first;
 };
 
+/* Says whether the run is to end early: by its time, or by a word of the caller. The clock is not looked at. */
 static inline bool hg_is_stopped(const struct hg_run *r)
 {
     return hg_halted(&r->halt);
@@ -203,6 +212,7 @@ static inline double hg_lap(double *phase, double since)
     return now;
 }
 
+/* Returns a number that looks random and depends on x alone: ties are broken by it, alike in all runs. */
 static inline uint64_t hg_hash(uint64_t x)
 {
     return hg_random(&x);

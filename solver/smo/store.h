@@ -24,18 +24,21 @@ static inline bool hg_keeps_rows(const struct hg_rows *rows, size_t n)
            (n <= HG_SMALL && !hg_is_cheap(rows));
 }
 
-struct hg_move { /* of a point's coefficient */
+/* A move of a point's coefficient, whose row is to be added that many times. */
+struct hg_move {
     uint32_t point, at; /* at: its position among the columns, if it is there */
     double delta;
 };
 
-struct hg_terms { /* of a sum; [count] each */
+/* The terms of a sum of rows, [count] each. */
+struct hg_terms {
     size_t count;
     uint32_t *point;
     double *coef;
     void **row;              /* where each point's row is, or is to go; NULL: it is not kept */
 };
 
+/* A store: what the caller has set (rows to q, and columns), the cache, and the terms of the sum in work. */
 struct hg_store {
     struct hg_rows *rows;
     const struct hg_loops *loops;
