@@ -38,6 +38,7 @@ static const double no_margin = 1e-9;     /* of the largest norm: a margin below
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */
 
+/* What a step adds to a variable's state. */
 struct change {
     double a, l, u, m;
 };
@@ -182,10 +183,13 @@ static void advance_rows(void *arg, const struct hg_block *b)
 
 /* ---- one iteration ----------------------------------------------------------------------------------------------- */
 
+/* What an iteration says of the run: CLOSE, the gap is at most the goal; STUCK, it gets no better; HALTED, by time or
+ * caller; LIMIT, no systems are left; INSEPARABLE, no hyperplane separates the classes; NONFINITE, a sum is no
+ * number. */
 enum verdict { GO_ON, CLOSE, STUCK, HALTED, LIMIT, INSEPARABLE, NONFINITE };
 
-/* Hard margin. For all (w, b) with margins of 1, sum a <= |w| |Z'beta| + (1 + |w| R) |sum beta|: so 1/|w|, the
- * geometric margin, is at most what is returned. */
+/* Returns a bound on the geometric margin 1/|w| of all (w, b) with margins of 1, hard margin: for them sum a <= |w|
+ * |Z'beta| + (1 + |w| R) |sum beta|, R the largest norm of a row, so any a >= 0 gives one. */
 static double margin_bound(const struct hg_interior *r, const double *z_beta, double sum_a)
 {
     double off = !r->qp->no_sum ? fabs(z_beta[r->cols - 1] - r->opt->sums[0]) : 0;

@@ -34,7 +34,7 @@ static void lay_out(struct hg_sweep_space *s)
     s->work_thread = (2 * s->ld + 2 + HG_SWEEP_ACC) * HG_SWEEP_BLOCK;
 }
 
-/* Where a slot's sums are in the work of a space. */
+/* Points at a slot's sums in the work of a space. */
 struct slot {
     double *normal, *acc[HG_SWEEP_ACC], *low, *sum, *least; /* acc[0] + low where that is to be exact */
 };

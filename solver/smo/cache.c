@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* Bytes of a row slot: whole cache lines, and never a multiple of a page, or rows would fall on each other's
- * sets. */
+/* Returns the bytes of a row slot: whole cache lines, and never a multiple of a page, or rows would fall on each
+ * other's sets. */
 static size_t slot_bytes(size_t cols, size_t size)
 {
     size_t bytes = (cols * size + 63) / 64 * 64;

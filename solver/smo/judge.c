@@ -148,7 +148,8 @@ static hinge_status recompute(struct hg_run *r)
 
 /* ---- what is done ------------------------------------------------------------------------------------------------ */
 
-/* Each sets r->course.next where it is not HG_GO_ON. */
+/* Actions of the rules begin here; hg_judge has set r->course.next to HG_GO_ON, and an action sets it where it is
+ * another one. */
 
 static hinge_status end(struct hg_run *r)
 {

@@ -41,7 +41,7 @@ static void block_free(struct hg_newton *t)
     hg_inner_free(&t->in);
 }
 
-/* Bytes of a block of q points, with its face. */
+/* Returns the bytes of a block of q points, with its face; SIZE_MAX where they cannot be told. */
 static size_t block_bytes(const struct hg_newton *t, size_t q)
 {
     double n = (double)q + 32, bytes = sizeof(double) * n * (n + 30 * t->qp->layers);
