@@ -40,6 +40,7 @@ struct hg_part {
     struct hg_qp qp;
     double *g, *moved;     /* [n] */
     double C, nu, sums[2], eps; /* that it was solved with */
+    double held_out;       /* error of a regression at the last look (line.c), NaN: not looked at */
     uint64_t steps;        /* that it took */
     bool begun, absent;    /* there is a solution; the fold has no such problem */
     bool g_is_coarse;      /* g is by rows in f32, and those in hand are f64 */
