@@ -441,10 +441,10 @@ static double small_violation(const struct hg_selecting *s, const struct hg_part
     return (s->problem.classifies && r > 0 ? r : hg_deviation(part->g, NULL, part->n)) / 10;
 }
 
-/* Says whether the held-out error of a regression, which is looked at here, may still be that of an unfinished solution.
- * How much error a violation makes differs by a factor of ten: 0.3 times itself on cadata, twice itself on smooth targets
- * at a large C. So the violation is at most half of the error, and at most a twentieth where the error has moved by more
- * than a tenth since the last look, an eighth where nothing has moved, which tells nothing. */
+/* Says whether the held-out error of a regression, which is looked at here, may still be that of an unfinished
+ * solution. How much error a violation makes differs by a factor of ten: 0.3 times itself on cadata, twice itself on
+ * smooth targets at a large C. So the violation is at most half of the error, and at most a twentieth where the error
+ * has moved by more than a tenth since the last look, an eighth where nothing has moved, which tells nothing. */
 static bool error_is_open(const struct hg_selecting *s, struct hg_part *part)
 {
     double before = part->held_out, error = held_out_error(s, part), moved = fabs(error - before);
@@ -460,8 +460,8 @@ static bool is_coarse(const struct hg_selecting *s, struct hg_part *part)
     return is_open && part->many.report.outcome == HINGE_CONVERGED && part->eps > s->params.eps;
 }
 
-/* Says whether eps of folds is hinge's choice, and depends on what comes out: only decision values of C-SVC have a unit,
- * the margin of 1. */
+/* Says whether eps of folds is hinge's choice, and depends on what comes out: only decision values of C-SVC have a
+ * unit, the margin of 1. */
 static bool may_refine(const struct hg_selecting *s)
 {
     return (!s->problem.classifies || s->problem.task->uses_nu) && s->options.eps == 0;
