@@ -5,6 +5,7 @@
  * fixed state, so that the same points have the same cells anywhere.
  */
 #include "kernels/cells.h"
+#include "lib/base/team.h"
 #include "kernels/points.h"
 
 #include <math.h>
@@ -128,16 +129,26 @@ static size_t begin_of(const struct tree *t, size_t c)
     return c > 0 ? t->end[c - 1] : 0;
 }
 
-/* Makes each cell's box, [2 * features] floats, and notes each point's cell. */
-static void bound(const struct tree *t, struct hg_cells *cells, float *box, int threads)
+struct boxes { /* of all cells, each [2 * features] floats */
+    const struct tree *t;
+    struct hg_cells *cells;
+    float *box;
+    double distance2;
+};
+
+enum { CELLS = 8 }; /* in a piece */
+
+/* Makes cells' boxes, and notes each point's cell. */
+static void bound(void *arg, int thread, size_t first, size_t end)
 {
-    size_t d = t->points->x.cols;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
-    for (size_t c = 0; c < cells->count; c++) {
+    const struct boxes *b = arg;
+    const struct tree *t = b->t;
+    (void)thread;
+    for (size_t c = first; c < end; c++) {
         size_t begin = begin_of(t, c);
-        hg_cells_box(t->points, t->id + begin, t->end[c] - begin, box + 2 * c * d);
+        hg_cells_box(t->points, t->id + begin, t->end[c] - begin, b->box + 2 * c * t->points->x.cols);
         for (size_t k = begin; k < t->end[c]; k++)
-            cells->cell[t->id[k]] = (uint32_t)c;
+            b->cells->cell[t->id[k]] = (uint32_t)c;
     }
 }
 
@@ -152,16 +163,27 @@ bool hg_cells_are_far(const float *a, const float *b, size_t d, double distance2
     return sum >= distance2 * 1.0001; /* the boxes are rounded to f32 */
 }
 
+/* Compares cells' boxes with those of all before them. */
+static void compare_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct boxes *b = arg;
+    size_t d = b->t->points->x.cols, count = b->cells->count;
+    (void)thread;
+    for (size_t a = first; a < end; a++)
+        for (size_t c = 0; c < a; c++)
+            b->cells->far[a * count + c] =
+                hg_cells_are_far(b->box + 2 * a * d, b->box + 2 * c * d, d, b->distance2);
+}
+
 /* Compares all pairs of boxes, and adds up the share of pairs of points whose cells are near: it says whether cells are
  * worth it, and what a kernel value costs with them. */
-static void compare(const struct tree *t, struct hg_cells *cells, const float *box, double distance2, int threads)
+static void compare(struct boxes *boxes, int threads)
 {
-    size_t d = t->points->x.cols, count = cells->count;
+    const struct tree *t = boxes->t;
+    struct hg_cells *cells = boxes->cells;
+    size_t count = cells->count;
     double near = 0, n = (double)t->points->n;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
-    for (size_t a = 0; a < count; a++)
-        for (size_t b = 0; b < a; b++)
-            cells->far[a * count + b] = hg_cells_are_far(box + 2 * a * d, box + 2 * b * d, d, distance2);
+    hg_share(threads, count, CELLS, compare_some, boxes);
     for (size_t a = 0; a < count; a++)
         for (size_t b = 0; b <= a; b++) {
             uint8_t far = cells->far[b * count + a] = cells->far[a * count + b];
@@ -193,8 +215,9 @@ hinge_status hg_cells_init(struct hg_cells *cells, const struct hg_points *point
         status = HG_MAKE(err, "the cells of rows", HG_ARRAY(cells->cell, n), HG_ZEROS(cells->far, t.leaves * t.leaves));
         HG_THEN(status, HG_MAKE(err, "the boxes of cells", HG_TABLE(box, t.leaves, 2 * points->x.cols)));
         if (status == HINGE_OK) {
-            bound(&t, cells, box, threads);
-            compare(&t, cells, box, distance2, threads);
+            struct boxes boxes = { &t, cells, box, distance2 };
+            hg_share(threads, cells->count, CELLS, bound, &boxes);
+            compare(&boxes, threads);
             hg_free(box);
         }
     }

@@ -6,6 +6,7 @@
  * not change, so that no decision depends on clock or threads. maker.h says what is asked.
  */
 #include "kernels/maker.h"
+#include "lib/base/team.h"
 
 /* Compares 0.031 ns a non-zero with 0.018 a value of a dense row: the break-even is near 0.6 of the values. */
 bool hg_lists_are_dense(double nonzeros, size_t d)
@@ -69,5 +70,5 @@ int hg_kernel_team(const hinge_kernel *kernel, int asked, double values, size_t 
 {
     int threads = hg_threads(asked);
     double each = 10 + (double)(kernel->type == HINGE_PRECOMPUTED ? 0 : d); /* d multiply-adds, and the map */
-    return kernel->type == HINGE_USER ? threads : hg_team(threads, values * each);
+    return kernel->type == HINGE_USER ? threads : hg_team_size(threads, values * each);
 }

@@ -5,6 +5,7 @@
  * lists of rows are long.
  */
 #include "kernels/equal.h"
+#include "lib/base/team.h"
 #include "kernels/points.h"
 
 #include <string.h>
@@ -60,6 +61,19 @@ static uint32_t *slot_of(const struct hg_equal_table *t, const struct hg_points 
     return &t->slot[at];
 }
 
+struct hashing {
+    struct hg_equal_table *table;
+    const struct hg_points *points;
+};
+
+static void hash_points(void *arg, int thread, size_t first, size_t end)
+{
+    const struct hashing *h = arg;
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        h->table->hash[i] = hash_of(h->points, i);
+}
+
 /* Fills at most half of the slots. Points go in from the last to the first, and each points at what stood in its slot:
  * a slot's chain ascends. */
 hinge_status hg_equal_table_init(struct hg_equal_table *t, const struct hg_points *points, int threads,
@@ -70,9 +84,7 @@ hinge_status hg_equal_table_init(struct hg_equal_table *t, const struct hg_point
         ;
     HG_TRY(HG_MAKE(err, "a table of equal rows", HG_ZEROS(t->slot, t->slots), HG_ZEROS(t->next, n),
                    HG_ARRAY(t->hash, n)));
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t i = 0; i < n; i++)
-        t->hash[i] = hash_of(points, i);
+    hg_share(threads, n, 512, hash_points, &(struct hashing){ t, points });
     for (size_t i = n; i-- > 0;) { /* so that the first comes first */
         uint32_t *slot = slot_of(t, points, points, i, t->hash[i]);
         t->next[i] = *slot;

@@ -3,15 +3,15 @@
  * those of J a right side, and a maker (maker.h) makes values of the two, straight into the rows asked for where there
  * are any. The arithmetic of a tile does not depend on the number of threads.
  *
- * Read gram.h before, and this file from its end: fetch() cuts I into batches, fetch_some() gives a batch to a team of
- * threads, work_on() is one of them, make_tile() and make_rows() one tile. Three filters stand around the maker, each
- * absent where it has nothing to do: right sides that are kept from fetch to fetch (keep_columns), rows whose cells are
- * far (cells.h), and values of equal points (equal.h).
+ * Read gram.h before, and this file from its end: fetch() cuts I into batches, fetch_some() shares the tiles of a batch
+ * among the threads of a team, make_tile() and make_rows() make one. Three filters stand around the maker, each absent
+ * where it has nothing to do: right sides that are kept from fetch to fetch (keep_columns), rows whose cells are far
+ * (cells.h), and values of equal points (equal.h).
  */
 #include "kernels/gram.h"
+#include "lib/base/team.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /* ---- work space: X_I and its norms once, the rest a thread ------------------------------------------------------- */
@@ -25,19 +25,21 @@ struct work { /* of one thread */
     struct hg_match *match; /* [cols] columns of the tile that are equal to rows asked for */
     size_t n_match;
     uint64_t values;     /* made */
-    double worked, last; /* seconds that it did not wait; when it looked at the clock last */
+    double last;         /* when it looked at the clock last */
     hinge_stages *spent; /* where its seconds went; NULL: not wanted */
 };
 
-#pragma omp declare reduction(hg_stages : hinge_stages : hg_add_stages(&omp_out, &omp_in)) \
-    initializer(omp_priv = (hinge_stages){ 0 })
-
 struct batch { /* rows that are made together, for all threads */
+    struct hg_gram *g;
     const struct hg_fetch *f;
     size_t row0, count; /* of those asked for; at most max_rows */
     struct hg_left left;
     bool is_set;        /* the left side, by whoever began; otherwise its vectors are still to be set */
+    size_t width;       /* columns of a tile */
     int failed;         /* status */
+    uint64_t values;    /* made */
+    hinge_stages spent; /* where threads' seconds went */
+    int adding;         /* a thread adds its own to spent */
     void *norm;    /* [max_rows] of its points, */
     uint32_t *ids; /* [max_rows] which are these */
     struct hg_stretches stretches; /* where there are cells */
@@ -72,7 +74,7 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct ba
 
 /* ---- one fetch --------------------------------------------------------------------------------------------------- */
 
-enum stage { WAITING, GATHER, PRODUCTS, MAP, UPDATE };
+enum stage { NOTHING, GATHER, PRODUCTS, MAP, UPDATE };
 
 /* Counts what passed since the last look as spent on this. */
 static void lap(struct work *w, enum stage stage)
@@ -299,73 +301,83 @@ static void ask_rows(struct hg_gram *g, struct batch *b)
     b->is_set = direct != NULL || maker->set_left == NULL;
 }
 
-/* Makes the left side and the tiles of the batch, as one thread of a team. Tiles are dealt one by one, since those with
- * far cells or kept sides are done sooner; the barrier between the two stands apart, so that waiting there is not
- * counted as work. The first failure ends the others at their next tile. */
-static void work_on(struct hg_gram *g, struct batch *b, struct work *w)
+/* Takes a thread's work space, for as long as it makes a piece. */
+static struct work begin_piece(const struct batch *b, int thread, hinge_stages *spent)
 {
-    size_t width = tile_width(g, b->f), tiles = (b->f->n_cols + width - 1) / width;
-    double begin = hg_now();
-    hg_blas_alone();
-    lap(w, WAITING);
-    if (!b->is_set) {
-#pragma omp for schedule(static) nowait
-        for (size_t r = 0; r < b->count; r++)
-            g->tiler.maker->set_left(&g->tiler, &b->left, r, w->room);
-        lap(w, GATHER);
-        w->worked += hg_now() - begin;
-#pragma omp barrier
-        lap(w, WAITING);
-        begin = hg_now();
-    }
-#pragma omp for schedule(dynamic, 1) nowait
-    for (size_t tile = 0; tile < tiles; tile++) {
+    struct batch same;
+    struct work w;
+    lay_out(b->g, b->g->work, thread, &same, &w);
+    *spent = (hinge_stages){ 0 };
+    w.spent = b->g->super.stages != NULL ? spent : NULL;
+    lap(&w, NOTHING);
+    return w;
+}
+
+/* Adds what a piece took to what the batch took. */
+static void end_piece(struct batch *b, const struct work *w)
+{
+    __atomic_fetch_add(&b->values, w->values, __ATOMIC_RELAXED);
+    if (w->spent == NULL)
+        return;
+    while (__atomic_exchange_n(&b->adding, 1, __ATOMIC_ACQUIRE) != 0)
+        ;
+    hg_add_stages(&b->spent, w->spent);
+    __atomic_store_n(&b->adding, 0, __ATOMIC_RELEASE);
+}
+
+/* Sets vectors [first, end) of the left side. */
+static void set_vectors(void *arg, int thread, size_t first, size_t end)
+{
+    struct batch *b = arg;
+    hinge_stages spent;
+    struct work w = begin_piece(b, thread, &spent);
+    for (size_t r = first; r < end; r++)
+        b->g->tiler.maker->set_left(&b->g->tiler, &b->left, r, w.room);
+    lap(&w, GATHER);
+    end_piece(b, &w);
+}
+
+/* Makes a tile. The first failure ends the others before they begin. */
+static void make_tiles(void *arg, int thread, size_t first, size_t end)
+{
+    struct batch *b = arg;
+    hinge_stages spent;
+    struct work w = begin_piece(b, thread, &spent);
+    for (size_t tile = first; tile < end; tile++) {
         if (stopped(b->f) || __atomic_load_n(&b->failed, __ATOMIC_RELAXED) != HINGE_OK)
-            continue;
-        hinge_status status = make_tile(g, b, tile * width, width, w);
+            break;
+        hinge_status status = make_tile(b->g, b, tile * b->width, b->width, &w);
         if (status != HINGE_OK)
             __atomic_store_n(&b->failed, (int)status, __ATOMIC_RELAXED);
     }
-    w->worked += hg_now() - begin;
+    end_piece(b, &w);
 }
 
-/* Makes rows [row0, row0 + count) of those asked for: the left side once, then tiles by a team of threads. How large
- * the team is depends on how the last ones fared (hg_crew), which the values do not. */
+/* Makes rows [row0, row0 + count) of those asked for: the left side once, then tiles. Tiles are dealt one by one, since
+ * those with far cells or kept sides are done sooner. */
 static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size_t row0, size_t count)
 {
+    enum { VECTORS = 32 }; /* of the left side in a piece */
     hinge_stages *stages = g->super.stages;
-    hinge_stages spent = { 0 };
-    struct batch b = { .f = f, .row0 = row0, .count = count };
+    struct batch b = { .g = g, .f = f, .row0 = row0, .count = count, .width = tile_width(g, f) };
     struct work first;
     lay_out(g, g->work, 0, &b, &first);
-    first.spent = stages != NULL ? &spent : NULL;
-    lap(&first, WAITING);
+    first.spent = stages != NULL ? &b.spent : NULL;
+    lap(&first, NOTHING);
     ask_rows(g, &b);
     lap(&first, GATHER);
-    uint64_t values = 0;
-    /* A tenth of the work is worth a team that is awake, round after round. */
+    /* A tenth of the work of a team is worth a job of it. */
     int team = hg_kernel_team(&g->tiler.kernel, g->super.threads, 10 * (double)count * (double)f->n_cols, g->tiler.d);
-    team = hg_crew_size(&g->super.crew, team);
-    double worked = 0, start = hg_now();
-#pragma omp parallel reduction(+ : values) reduction(hg_stages : spent) num_threads(team)
-    {
-        struct batch same;
-        struct work w;
-        lay_out(g, g->work, omp_get_thread_num(), &same, &w);
-        w.spent = stages != NULL ? &spent : NULL;
-        work_on(g, &b, &w);
-        values += w.values;
-        if (omp_get_thread_num() == 0)
-            worked = w.worked;
-    }
-    hg_crew_tell(&g->super.crew, team, worked, hg_now() - start - worked);
+    if (!b.is_set)
+        hg_share(team, count, VECTORS, set_vectors, &b);
+    hg_share(team, (f->n_cols + b.width - 1) / b.width, 1, make_tiles, &b);
     if (g->equal.asked != NULL)
         hg_equal_forget(&g->equal, b.ids, count);
-    g->super.values += values;
-    spent.gflop = 2e-9 * (double)values * g->tiler.maker->cost(&g->tiler, &g->points).products;
-    g->super.gflop += spent.gflop;
+    g->super.values += b.values;
+    b.spent.gflop = 2e-9 * (double)b.values * g->tiler.maker->cost(&g->tiler, &g->points).products;
+    g->super.gflop += b.spent.gflop;
     if (stages != NULL)
-        hg_add_stages(stages, &spent);
+        hg_add_stages(stages, &b.spent);
     return (hinge_status)b.failed;
 }
 

@@ -7,10 +7,10 @@
  */
 #include "kernels/hamming.h"
 #include "kernels/maker.h"
+#include "lib/base/team.h"
 
 #include <float.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /* Returns the values of point i in f64, where they lie or in x [d]. */
@@ -46,6 +46,28 @@ static bool learn(const double *common, double *rare, double *rares, size_t d, c
     return true;
 }
 
+enum { POINTS = 256 }; /* in a piece */
+
+struct pass { /* over all points */
+    struct hg_hamming_kind *kind;
+    const struct hg_points *points;
+    double *rares, *x;       /* [threads * d] */
+    struct hg_hamming *lists;
+    int strange;             /* atomic: some feature has a third value */
+    double longest;          /* atomic */
+    size_t all;              /* atomic */
+};
+
+/* Looks for a third value, until one is found. */
+static void look_for_values(void *arg, int thread, size_t first, size_t end)
+{
+    struct pass *p = arg;
+    size_t d = p->kind->d, own = (size_t)thread * d;
+    for (size_t i = first; i < end && __atomic_load_n(&p->strange, __ATOMIC_RELAXED) == 0; i++)
+        if (!learn(p->kind->common, p->kind->rare + own, p->rares + own, d, vector(p->points, i, p->x + own)))
+            __atomic_store_n(&p->strange, 1, __ATOMIC_RELAXED);
+}
+
 /* Finds each feature's two values and which is the rarer one; false: some feature has a third. Of each thread: rare and
  * rares [d], the first's being what comes out, and x [d]. The common value is the first point's until the counts are
  * known; those that most points do not have are then exchanged. */
@@ -54,18 +76,14 @@ static bool find_values(struct hg_hamming_kind *kind, const struct hg_points *po
 {
     size_t d = kind->d, all = (size_t)threads * d;
     double *rare = kind->rare;
-    int strange = 0;
+    struct pass pass = { .kind = kind, .points = points, .rares = rares, .x = x };
     hg_points_pack(points, NULL, 0, 1, HINGE_F64, kind->common, d);
     for (size_t k = 0; k < all; k++)
         rare[k] = NAN;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : strange)
-    for (size_t i = 0; i < points->n; i++) {
-        size_t own = (size_t)omp_get_thread_num() * d;
-        strange = strange || !learn(kind->common, rare + own, rares + own, d, vector(points, i, x + own));
-    }
+    hg_share(threads, points->n, POINTS, look_for_values, &pass);
     for (size_t k = d, f = 0; k < all; k++, f = k % d)
         if (!isnan(rare[k])) {
-            strange |= !isnan(rare[f]) && rare[f] != rare[k];
+            pass.strange |= !isnan(rare[f]) && rare[f] != rare[k];
             rare[f] = rare[k];
             rares[f] += rares[k];
         }
@@ -75,16 +93,16 @@ static bool find_values(struct hg_hamming_kind *kind, const struct hg_points *po
             kind->common[f] = rare[f];
             rare[f] = common;
         }
-    return strange == 0;
+    return pass.strange == 0;
 }
 
-/* Finds how long points' lists are: the longest, and the mean, which is what counting a value costs (cost.c). */
-static void measure_lists(struct hg_hamming_kind *kind, const struct hg_points *points, int threads, double *x)
+static void measure_some(void *arg, int thread, size_t first, size_t end)
 {
+    struct pass *p = arg;
+    const struct hg_hamming_kind *kind = p->kind;
     size_t longest = 0, all = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : longest) reduction(+ : all)
-    for (size_t i = 0; i < points->n; i++) {
-        const double *v = vector(points, i, x + (size_t)omp_get_thread_num() * kind->d);
+    for (size_t i = first; i < end; i++) {
+        const double *v = vector(p->points, i, p->x + (size_t)thread * kind->d);
         int length = 0;
 #pragma omp simd reduction(+ : length)
         for (size_t f = 0; f < kind->d; f++)
@@ -92,8 +110,17 @@ static void measure_lists(struct hg_hamming_kind *kind, const struct hg_points *
         longest = HG_MAX(longest, (size_t)length);
         all += (size_t)length;
     }
-    kind->longest = longest;
-    kind->listed = (double)all / (double)points->n;
+    __atomic_fetch_add(&p->all, all, __ATOMIC_RELAXED);
+    hg_raise(&p->longest, (double)longest);
+}
+
+/* Finds how long points' lists are: the longest, and the mean, which is what counting a value costs (cost.c). */
+static void measure_lists(struct hg_hamming_kind *kind, const struct hg_points *points, int threads, double *x)
+{
+    struct pass pass = { .kind = kind, .points = points, .x = x };
+    hg_share(threads, points->n, POINTS, measure_some, &pass);
+    kind->longest = (size_t)pass.longest;
+    kind->listed = (double)pass.all / (double)points->n;
 }
 
 /* Checks that steps are equal but for rounding, and that counts fit a byte: two points differ in no more features than
@@ -141,6 +168,13 @@ void hg_hamming_put(struct hg_hamming *h, const struct hg_hamming_kind *kind, co
         at[k] = (uint32_t)((h->features + 1) * HG_COUNT_COLS); /* the line of zeros */
 }
 
+static void put_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct pass *p = arg;
+    for (size_t i = first; i < end; i++)
+        hg_hamming_put(p->lists, p->kind, p->points, i, p->x + (size_t)thread * p->kind->d);
+}
+
 /* Takes room for all points at the longest list's length; whose list is not made has length 0. */
 hinge_status hg_hamming_make(struct hg_hamming *h, const struct hg_hamming_kind *kind, const struct hg_points *points,
                              size_t own, int threads, hinge_error *err)
@@ -150,9 +184,8 @@ hinge_status hg_hamming_make(struct hg_hamming *h, const struct hg_hamming_kind 
     *h = (struct hg_hamming){ .features = kind->features, .step2 = kind->step2, .listed = kind->listed,
                               .longest = filled_up(kind->longest), .points = n };
     bool ok = x != NULL && HG_ROOM(HG_ZEROS(h->length, n), HG_TABLE(h->at, n, h->longest));
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t i = 0; i < (ok ? own : 0); i++)
-        hg_hamming_put(h, kind, points, i, x + (size_t)omp_get_thread_num() * kind->d);
+    struct pass pass = { .kind = (struct hg_hamming_kind *)kind, .points = points, .x = x, .lists = h };
+    hg_share(threads, ok ? own : 0, POINTS, put_some, &pass);
     hg_free(x);
     return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the lists of %zu rows", n);
 }

@@ -86,8 +86,8 @@ struct hg_cost {
     double products; /* multiply-adds of a value that count as work done */
 };
 
-/* Describes a maker as the loop over tiles knows it. Of sides and values it is asked inside a parallel region whose
- * tasks have set one BLAS thread (hg_blas_alone). */
+/* Describes a maker as the loop over tiles knows it. Of sides and values it is asked within a team, where BLAS has
+ * one thread a call (lib/base/team.h). */
 struct hg_maker {
     const char *name;  /* in reports */
     enum hg_kernel_source source; /* of the kernels that it is for; dot products where a row does not say */

@@ -5,6 +5,7 @@
  * threads share are taken over parts of a fixed size, so that no bit depends on how many threads there are.
  */
 #include "kernels/points.h"
+#include "lib/base/team.h"
 
 #include <string.h>
 
@@ -147,45 +148,72 @@ double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type
     return sum;
 }
 
+enum { SUM_ROWS = 512 }; /* in a piece, and summed together: the sums do not depend on the threads */
+
+struct pass { /* over all points */
+    const struct hg_points *points;
+    hinge_dtype type;
+    void *norms;
+    size_t nonzeros; /* atomic */
+    double *part;
+};
+
 /* Makes each norm in f64 and rounds it once. */
+static void make_norms(void *arg, int thread, size_t first, size_t end)
+{
+    const struct pass *p = arg;
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        hg_put(p->norms, p->type, i, hg_points_norm(p->points, i, p->type));
+}
+
 void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *norms, int threads)
 {
-    float *norms32 = norms;
-    double *norms64 = norms;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t i = 0; i < points->n; i++) {
-        double norm = hg_points_norm(points, i, type);
-        if (type == HINGE_F32)
-            norms32[i] = (float)norm;
-        else
-            norms64[i] = norm;
-    }
+    struct pass pass = { .points = points, .type = type, .norms = norms };
+    hg_share(threads, points->n, SUM_ROWS, make_norms, &pass);
 }
 
 /* Counts values that f32 makes 0 as zeros, since lists of the copy in f32 do not hold them. */
-double hg_points_nonzeros(const struct hg_points *points, int threads)
+static void count_nonzeros(void *arg, int thread, size_t first, size_t end)
 {
+    struct pass *p = arg;
     size_t all = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : all)
-    for (size_t i = 0; i < points->n; i++) {
-        double x[AT_ONCE];
-        size_t here = 0;
-        for (size_t c = 0; c < points->x.cols; c += AT_ONCE) {
-            size_t count = HG_MIN(points->x.cols - c, (size_t)AT_ONCE);
-            take(points, i, c, count, HINGE_F32, x);
+    double x[AT_ONCE];
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        for (size_t c = 0; c < p->points->x.cols; c += AT_ONCE) {
+            size_t count = HG_MIN(p->points->x.cols - c, (size_t)AT_ONCE);
+            take(p->points, i, c, count, HINGE_F32, x);
             for (size_t k = 0; k < count; k++)
-                here += x[k] != 0;
+                all += x[k] != 0;
         }
-        all += here;
-    }
-    return points->n > 0 ? (double)all / (double)points->n : 0;
+    __atomic_fetch_add(&p->nonzeros, all, __ATOMIC_RELAXED);
 }
 
-enum { SUM_ROWS = 512 }; /* summed together: the sums do not depend on the threads */
+double hg_points_nonzeros(const struct hg_points *points, int threads)
+{
+    struct pass pass = { .points = points };
+    hg_share(threads, points->n, SUM_ROWS, count_nonzeros, &pass);
+    return points->n > 0 ? (double)pass.nonzeros / (double)points->n : 0;
+}
 
-/* Sums parts of 512 points side by side, and then the parts in their order. A part is [d] sums, the sum of squared
- * norms, and [d] of a row at work. With m the mean, mean ||x - m||^2 = mean ||x||^2 - ||m||^2, so one pass tells what
- * centring would leave (`less`) of what there is (`plain`). */
+/* Sums SUM_ROWS points into a part: [d] sums, the sum of squared norms, and [d] of a row at work. */
+static void sum_points(void *arg, int thread, size_t first, size_t end)
+{
+    const struct pass *p = arg;
+    size_t d = p->points->x.cols;
+    double *sum = p->part + first / SUM_ROWS * (2 * d + 1), *row = sum + d + 1;
+    (void)thread;
+    for (size_t i = first; i < end; i++) {
+        hg_points_pack(p->points, NULL, i, 1, HINGE_F64, row, d);
+        for (size_t c = 0; c < d; c++)
+            sum[c] += row[c];
+        sum[d] += sum_of_squares(row, d);
+    }
+}
+
+/* Sums parts of the points side by side, and then the parts in their order. With m the mean, mean ||x - m||^2 = mean
+ * ||x||^2 - ||m||^2, so one pass tells what centring would leave (`less`) of what there is (`plain`). */
 double *hg_points_centre(const struct hg_points *points, int threads, bool *wanted)
 {
     size_t d = points->x.cols, count = (points->n + SUM_ROWS - 1) / SUM_ROWS, sums = d + 1;
@@ -196,16 +224,8 @@ double *hg_points_centre(const struct hg_points *points, int threads, bool *want
         hg_free(part);
         return NULL;
     }
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t s = 0; s < count; s++) {
-        double *sum = part + s * (sums + d), *row = sum + sums;
-        for (size_t i = s * SUM_ROWS; i < HG_MIN(points->n, (s + 1) * SUM_ROWS); i++) {
-            hg_points_pack(points, NULL, i, 1, HINGE_F64, row, d);
-            for (size_t c = 0; c < d; c++)
-                sum[c] += row[c];
-            sum[d] += sum_of_squares(row, d);
-        }
-    }
+    struct pass pass = { .points = points, .part = part };
+    hg_share(threads, points->n, SUM_ROWS, sum_points, &pass);
     for (size_t s = 0; s < count; s++)
         for (size_t c = 0; c < sums; c++)
             mean[c] += part[s * (sums + d) + c] / (double)points->n;

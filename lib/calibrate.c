@@ -7,6 +7,7 @@
  * them already (refold.c), nothing is trained here; what that buys is said there.
  */
 #include "lib/folds.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
 #include "lib/proba.h"
 #include "lib/problem.h"
@@ -206,9 +207,10 @@ static hinge_status decide_held(struct calibration *c, struct part *part, double
 /* Makes the decision values of a fold's held-out rows for one problem, by a training on the problem's other rows; a job
  * of hg_jobs_run. A pair of three classes or more trains on a copy, since rows of other classes have no part; a problem
  * that the training's own folds have solved is passed over. */
-static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_error *err)
+static hinge_status calibrate_fold(void *arg, int thread, size_t number, int threads, hinge_error *err)
 {
     struct calibration *c = arg;
+    (void)thread;
     const struct hg_problem *pr = c->problem;
     size_t p = number / HG_FOLDS, n = hg_problem_size(pr, p), a, b;
     double *decision = c->refold->decision + c->refold->start[p];
@@ -230,20 +232,33 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
     return status;
 }
 
+struct fitting {
+    const struct calibration *c;
+    struct calibrated *result;
+    int unsound; /* atomic: some value was not finite */
+};
+
+static void fit_one(void *arg, int thread, size_t p, size_t end)
+{
+    struct fitting *f = arg;
+    const struct hg_problem *pr = f->c->problem;
+    double *decision = f->c->refold->decision + f->c->refold->start[p];
+    (void)thread;
+    (void)end;
+    if (!calibrated_fit(f->result, p, decision, hg_problem_firsts(pr, p), hg_problem_size(pr, p)))
+        __atomic_store_n(&f->unsound, 1, __ATOMIC_RELAXED);
+}
+
 /* Fits each problem's decision values to its sigmoid, or the residuals, target - f, to their width; says whether all
  * were finite. Problems are dealt to threads, each writing its own a and b. */
 static bool fit_problems(const struct calibration *c, struct calibrated *result)
 {
     const struct hg_problem *pr = c->problem;
-    bool sound = true;
     for (size_t i = 0; i < pr->n && !pr->classifies; i++)
         c->refold->decision[i] = pr->y[pr->order[i]] - c->refold->decision[i];
-#pragma omp parallel for num_threads(pr->threads) schedule(dynamic, 1) reduction(&& : sound)
-    for (size_t p = 0; p < pr->n_problems; p++) {
-        double *decision = c->refold->decision + c->refold->start[p];
-        sound = calibrated_fit(result, p, decision, hg_problem_firsts(pr, p), hg_problem_size(pr, p)) && sound;
-    }
-    return sound;
+    struct fitting fitting = { c, result, 0 };
+    hg_share(pr->threads, pr->n_problems, 1, fit_one, &fitting);
+    return fitting.unsound == 0;
 }
 
 /* Trains each problem's folds and fits a sigmoid to what they say of the rows that they have not seen: values of rows

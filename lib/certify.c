@@ -6,6 +6,7 @@
  * f - 1) + C max(0, 1 - y f), so primal = dual + gap without the cancellation of subtracting the two.
  */
 #include "lib/model.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
 #include "lib/problem.h"
 #include "lib/scaling.h"
@@ -338,8 +339,8 @@ static hinge_status open_problem(struct opened *o, const hinge_model *m, const h
 
 /* Judges each problem in turn, by all threads inside; *certificate is written when all are done. Residuals, slackness
  * and violation are the largest of all problems, objectives and gap their sums. */
-hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const double *y,
-                           const hinge_params *params, hinge_certificate *certificate, hinge_error *err)
+static hinge_status certify(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
+                            hinge_certificate *certificate, hinge_error *err)
 {
     double begin = hg_now();
     hinge_certificate c;
@@ -357,6 +358,15 @@ hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const do
         c.seconds = hg_now() - begin;
         *certificate = c;
     }
+    return status;
+}
+
+hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
+                           hinge_certificate *certificate, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_params_team(params, x))
+        status = certify(m, x, y, params, certificate, err);
     return status;
 }
 

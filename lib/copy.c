@@ -4,6 +4,7 @@
  * (params.cpu_level <= 3 in tests) has no counts, and precision f64 no copy.
  */
 #include "lib/copy.h"
+#include "lib/base/team.h"
 
 #include <string.h>
 
@@ -20,6 +21,23 @@ static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hi
     return status;
 }
 
+struct rounding { /* of points to f32 */
+    const struct hg_points *points;
+    float *to;
+    size_t stride;
+};
+
+static void round_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct rounding *r = arg;
+    size_t d = r->points->x.cols;
+    (void)thread;
+    for (size_t i = first; i < end; i++) {
+        hg_points_pack(r->points, NULL, i, 1, HINGE_F32, r->to + i * r->stride, r->stride);
+        memset(r->to + i * r->stride + d, 0, (r->stride - d) * sizeof(float));
+    }
+}
+
 /* Packs points less their shift, rounded to f32, in parallel: each row is one thread's. Norms are those of the rounded
  * vectors, so that a vector's distance to itself is next to 0 in f32 as well. */
 hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool lists, bool f32, hinge_error *err)
@@ -32,11 +50,7 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
     size_t stride = (pr->d + 15) / 16 * 16;
     HG_TRY(
         HG_MAKE(err, "a copy of the rows in f32", HG_TABLE(copy->values, pr->n, stride), HG_ARRAY(copy->norms, pr->n)));
-#pragma omp parallel for num_threads(pr->threads) schedule(static)
-    for (size_t i = 0; i < pr->n; i++) {
-        hg_points_pack(&pr->points, NULL, i, 1, HINGE_F32, copy->values + i * stride, stride);
-        memset(copy->values + i * stride + pr->d, 0, (stride - pr->d) * sizeof(float));
-    }
+    hg_share(pr->threads, pr->n, 256, round_some, &(struct rounding){ &pr->points, copy->values, stride });
     copy->points = (struct hg_points){ .x = { copy->values, HINGE_F32, pr->n, pr->d, stride }, .n = pr->n,
                                        .nonzeros = pr->points.nonzeros, .equal = pr->equal };
     hg_points_norms(&copy->points, HINGE_F32, copy->norms, pr->threads);

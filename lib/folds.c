@@ -4,6 +4,7 @@
  * all of them, each calls hg_jobs_hold_out, and that trains and predicts here, or has others (ranks of MPI) do it.
  */
 #include "lib/folds.h"
+#include "lib/base/team.h"
 
 #include <math.h>
 #include <string.h>

@@ -47,7 +47,7 @@ struct hg_jobs {
     double begin;         /* time limit and progress count from here */
     int stopped;          /* atomically; 1: the user's callback said so */
     pthread_mutex_t lock; /* of the callback */
-    hinge_status (*job)(void *arg, size_t number, int threads, hinge_error *err);
+    hinge_status (*job)(void *arg, int thread, size_t number, int threads, hinge_error *err);
     void *arg;
 };
 

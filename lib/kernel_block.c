@@ -4,6 +4,7 @@
  * mirrored, which halves the values made. Read problem.h and kernels/gram.h before.
  */
 #include "lib/copy.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
 
 #include <math.h>
@@ -12,6 +13,8 @@
 enum { STRIP = 512, SQUARE = 64 }; /* rows at a time; what is mirrored at a time */
 
 /* Holds one call; block_free frees what prepare has made of it. */
+static const hinge_predict_options none = { 0 };
+
 struct block {
     const hinge_matrix *a, *b;
     bool same; /* b is a */
@@ -26,7 +29,8 @@ struct block {
     char *out;
     size_t ld;
     double begin, told; /* on hg_now's clock */
-    size_t row, col;    /* where the strip begins */
+    size_t row, col;    /* where the strip begins, */
+    size_t count;       /* and its rows */
 };
 
 /* Returns the address of an entry of out. */
@@ -105,22 +109,22 @@ static void mirror_column(const struct block *k, size_t first, size_t end, size_
         hg_put(to, k->type, r, hg_get(entry(k, r, col), k->type, 0));
 }
 
-/* Copies the strip's rows to columns, in squares of SQUARE x SQUARE entries, whose lines stay in the cache while they
- * are read by rows and written by columns. Threads take squares: no two write the same entries. */
-static void mirror(const struct block *k, size_t count)
+/* Copies the strip's rows to columns [first, end) behind its beginning, in squares of SQUARE x SQUARE entries, whose
+ * lines stay in the cache while they are read by rows and written by columns. No two threads write the same entries. */
+static void mirror(void *arg, int thread, size_t first, size_t end)
 {
-    size_t n = k->a->rows, squares = (n - k->row + SQUARE - 1) / SQUARE;
-#pragma omp parallel for num_threads(k->problem.threads) schedule(static)
-    for (size_t s = 0; s < squares; s++)
-        for (size_t r = k->row; r < k->row + count; r += SQUARE)
-            for (size_t c = k->row + s * SQUARE; c < HG_MIN(n, k->row + (s + 1) * SQUARE); c++)
-                mirror_column(k, r, HG_MIN(r + SQUARE, k->row + count), c);
+    const struct block *k = arg;
+    (void)thread;
+    for (size_t r = k->row; r < k->row + k->count; r += SQUARE)
+        for (size_t c = k->row + first; c < k->row + end; c++)
+            mirror_column(k, r, HG_MIN(r + SQUARE, k->row + k->count), c);
 }
 
 /* Makes rows [row, row + count) of the block, straight into the caller's memory where types are the same. */
 static hinge_status fill_strip(struct block *k, size_t count)
 {
     void *row[STRIP];
+    k->count = count;
     size_t first = k->same ? k->col : k->a->rows;
     bool straight = k->tiler.type == k->type;
     for (size_t r = 0; r < count; r++)
@@ -129,7 +133,7 @@ static hinge_status fill_strip(struct block *k, size_t count)
     hinge_status status = hg_rows_fill(&k->gram.super, k->ids + k->row, count, k->ids + first, k->b->rows - k->col,
                                        straight ? row : NULL, &converted);
     if (status == HINGE_OK && k->same)
-        mirror(k, count);
+        hg_share(k->problem.threads, k->a->rows - k->row, SQUARE, mirror, k);
     return status;
 }
 
@@ -195,13 +199,22 @@ static hinge_status check(const struct block *k, const hinge_kernel *kernel, hin
     return HINGE_OK;
 }
 
+/* Returns how many threads are worth a block of so many kernel values; what is not valid is refused by the call. */
+static int team_for(const hinge_kernel *kernel, const hinge_matrix *a, const hinge_matrix *b,
+                    const hinge_predict_options *options)
+{
+    const hinge_predict_options *o = options != NULL ? options : &none;
+    if (kernel == NULL || a == NULL || b == NULL || hg_options_check(o, NULL) != HINGE_OK)
+        return 1;
+    return hg_kernel_team(kernel, o->threads, (double)a->rows * (double)b->rows, a->cols);
+}
+
 /* Makes a problem of points and a kernel alone, without labels or weights; `more` has b's rows behind a's, unless they
  * are the same view. Matrices without rows have no values, and nothing is prepared for them. */
-hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hinge_matrix *a, const hinge_matrix *b,
-                                const hinge_predict_options *options, hinge_dtype type, void *out, size_t ld,
-                                hinge_error *err)
+static hinge_status make_block(const hinge_kernel *kernel, const hinge_matrix *a, const hinge_matrix *b,
+                               const hinge_predict_options *options, hinge_dtype type, void *out, size_t ld,
+                               hinge_error *err)
 {
-    static const hinge_predict_options none = { 0 };
     struct block k = { .a = a, .b = b, .options = options != NULL ? options : &none, .type = type, .out = out, .ld = ld,
                        .begin = hg_now(), .told = -INFINITY };
     hinge_status status = check(&k, kernel, err);
@@ -225,4 +238,14 @@ hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hinge_matrix *
         status = fill(&k, err);
     block_free(&k);
     return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hinge_matrix *a, const hinge_matrix *b,
+                                const hinge_predict_options *options, hinge_dtype type, void *out, size_t ld,
+                                hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(team_for(kernel, a, b, options))
+        status = make_block(kernel, a, b, options, type, out, ld, err);
+    return status;
 }

@@ -5,6 +5,7 @@
  * "Kernels by a factor", before.
  */
 #include "lib/lowrank.h"
+#include "lib/base/team.h"
 #include "solver/ipm/cholesky.h"
 #include "solver/smo/block.h"
 
@@ -216,6 +217,28 @@ static bool take_seed(struct seed *s, const struct hg_problem *pr, const uint32_
     return left <= enough / 10;
 }
 
+struct projecting { /* a chunk of points, from `first` on */
+    struct seed *seed;
+    double *k, *z; /* [used * count] kernel values; all of Z */
+    size_t first, count;
+};
+
+static void project_some(void *arg, int thread, size_t slice, size_t end)
+{
+    const struct projecting *p = arg;
+    const struct seed *s = p->seed;
+    size_t r = s->used;
+    (void)thread;
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)r, (int)(end - slice), 1,
+                s->triangle, (int)s->most, p->k + slice, (int)p->count);
+    for (size_t i = slice; i < end; i++)
+        for (size_t c = 0; c < r; c++) {
+            double value = p->k[c * p->count + i];
+            p->z[(p->first + i) * r + c] = value;
+            s->left[p->first + i] -= value * value;
+        }
+}
+
 /* Solves L z_i = K(pivots, i) for all points, L being the seed's triangle: Z is the factor of K with these pivots.
  * Points are taken in chunks, whose products are one block of kernel values, and slices of chunks by thread; s->left
  * [n] falls by |z_i|^2 to the diagonal of K - ZZ'. */
@@ -233,19 +256,7 @@ static hinge_status spread(struct hg_lowrank *l, struct seed *s, struct hg_gram 
         for (size_t i = 0; i < count; i++)
             point[i] = (uint32_t)(first + i);
         status = hg_rows_block(&gram->super, s->pivot, r, point, count, k);
-#pragma omp parallel for num_threads(gram->super.threads) schedule(static)
-        for (size_t slice = 0; slice < count; slice += SLICE) {
-            size_t wide = HG_MIN(count - slice, (size_t)SLICE);
-            hg_blas_alone();
-            cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)r, (int)wide, 1,
-                        s->triangle, (int)s->most, k + slice, (int)count);
-            for (size_t i = slice; i < slice + wide; i++)
-                for (size_t c = 0; c < r; c++) {
-                    double value = k[c * count + i];
-                    l->z[(first + i) * r + c] = value;
-                    s->left[first + i] -= value * value;
-                }
-        }
+        hg_share(gram->super.threads, count, SLICE, project_some, &(struct projecting){ s, k, l->z, first, count });
     }
     hg_free(point);
     return status;

@@ -8,6 +8,7 @@
  */
 #include "lib/model.h"
 #include "lib/base/columns.h"
+#include "lib/base/team.h"
 #include "lib/base/words.h"
 #include "lib/params.h"
 
@@ -15,7 +16,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 size_t hg_model_coef_rows(const hinge_model *model)
@@ -356,6 +356,31 @@ static bool wants_panels(hinge_model *m, const struct hg_points *sv, hinge_dtype
     return hg_lists_win(nonzeros, m->d, type, level) || (hg_model_is_small(m) && m->d <= HG_STRETCH && level >= 3);
 }
 
+struct derivation { /* of support vectors in another layout */
+    const struct hg_points *sv;
+    hinge_dtype type;
+    char *to, *rows; /* rows: of each thread, for one panel's */
+    size_t ld;
+};
+
+/* Packs panels of SVs [first, end). */
+static void pack_panels(void *arg, int thread, size_t first, size_t end)
+{
+    const struct derivation *t = arg;
+    size_t size = hg_size_of(t->type), width = hg_panel_cols(t->type);
+    for (size_t i = first; i < end; i += width)
+        hg_points_panels(t->sv, NULL, i, HG_MIN(width, end - i), t->type, t->to + i * t->sv->x.cols * size,
+                         t->rows + (size_t)thread * width * t->ld * size, t->ld);
+}
+
+static void pack_rows(void *arg, int thread, size_t first, size_t end)
+{
+    const struct derivation *t = arg;
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        hg_points_pack(t->sv, NULL, i, 1, t->type, t->to + i * t->ld * hg_size_of(t->type), t->ld);
+}
+
 /* Lays the SVs out as panels (kernels/panel.h), in the type that prediction begins with; each thread packs its own
  * panels through rows of work space. false: no memory. */
 static bool derive_panels(hinge_model *m, const struct hg_points *sv, int threads)
@@ -366,10 +391,8 @@ static bool derive_panels(hinge_model *m, const struct hg_points *sv, int thread
         return true;
     char *rows = hg_alloc((size_t)threads * width * ld, size);
     char *panels = m->panels = hg_alloc(hg_panels_size(m->n_sv, m->d, type), size);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t i = 0; i < (rows != NULL && panels != NULL ? m->n_sv : 0); i += width)
-        hg_points_panels(sv, NULL, i, HG_MIN(width, m->n_sv - i), type, panels + i * m->d * size,
-                         rows + (size_t)omp_get_thread_num() * width * ld * size, ld);
+    struct derivation pass = { sv, type, panels, rows, ld };
+    hg_share(threads, rows != NULL && panels != NULL ? m->n_sv : 0, 4 * width, pack_panels, &pass);
     hg_free(rows);
     return rows != NULL && panels != NULL;
 }
@@ -401,9 +424,8 @@ static bool derive_f32(hinge_model *m, int threads)
         float *sv32 = hg_alloc(m->n_sv * m->d, sizeof *sv32);
         if (sv32 == NULL)
             return false;
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (size_t i = 0; i < m->n_sv; i++)
-            hg_points_pack(&f64, NULL, i, 1, HINGE_F32, sv32 + i * m->d, m->d);
+        struct derivation pass = { .sv = &f64, .type = HINGE_F32, .to = (char *)sv32, .ld = m->d };
+        hg_share(threads, m->n_sv, 256, pack_rows, &pass);
         m->sv32 = sv32;
     }
     if (m->f32_is_enough && (m->coef32 = hg_alloc(2 * coefs, sizeof *m->coef32)) != NULL)
@@ -434,7 +456,7 @@ static bool collapse_linear(hinge_model *m)
  * has no use for the rest, since the merged one predicts. The table of equal vectors stays for RBF alone. */
 hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)
 {
-    threads = hg_team(threads, 10 * (double)m->n_sv * (double)m->d);
+    threads = hg_team_size(threads, 10 * (double)m->n_sv * (double)m->d);
     bool ok = choose_shift(m, threads) && derive_norms(m, threads) && derive_equal(m, threads);
     hinge_status status = ok ? hg_model_merge(m, threads, &m->merged, err) : HINGE_OK;
     if (m->merged != NULL || m->seen == NULL)

@@ -4,6 +4,7 @@
  * before: trees and boxes are those of training's cells.
  */
 #include "lib/nearby.h"
+#include "lib/base/team.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,33 +29,47 @@ static double negligible(const hinge_model *m, hinge_dtype type)
     return log(sum / HG_MIN(scale, most) / (type == HINGE_F32 ? 1e-6 : 1e-10)) / m->kernel.gamma;
 }
 
-/* Sorts SVs within their classes, as coefficients are read by class, and examples all together; the two at once by two
- * threads. */
-static void sort(struct hg_nearby *n, const hinge_model *m, const struct hg_points *examples,
-                 const struct hg_points *sv, int threads)
+struct sorting {
+    struct hg_nearby *nearby;
+    const hinge_model *model;
+    const struct hg_points *examples, *sv;
+};
+
+/* Sorts examples all together (what = 0), and SVs within their classes (1), as coefficients are read by class. */
+static void sort(void *arg, int thread, size_t what, size_t end)
 {
-    for (size_t i = 0; i < examples->n; i++)
+    const struct sorting *s = arg;
+    const hinge_model *m = s->model;
+    struct hg_nearby *n = s->nearby;
+    (void)thread;
+    (void)end;
+    for (size_t i = 0; what == 0 && i < s->examples->n; i++)
         n->example[i] = (uint32_t)i;
-    for (size_t i = 0; i < m->n_sv; i++)
+    for (size_t i = 0; what == 1 && i < m->n_sv; i++)
         n->sv[i] = (uint32_t)i;
-#pragma omp parallel sections num_threads(threads > 1 ? 2 : 1)
-    {
-#pragma omp section
-        hg_cells_sort(examples, n->block, n->example, examples->n);
-#pragma omp section
-        for (size_t c = 0, first = 0; c < hg_model_groups(m); first += hg_model_group_sv(m, c++))
-            if (hg_model_group_sv(m, c) > 0)
-                hg_cells_sort(sv, HG_STRIP, n->sv + first, hg_model_group_sv(m, c));
-    }
+    if (what == 0)
+        hg_cells_sort(s->examples, n->block, n->example, s->examples->n);
+    for (size_t c = 0, first = 0; what == 1 && c < hg_model_groups(m); first += hg_model_group_sv(m, c++))
+        if (hg_model_group_sv(m, c) > 0)
+            hg_cells_sort(s->sv, HG_STRIP, n->sv + first, hg_model_group_sv(m, c));
 }
+
+struct boxing {
+    const struct hg_points *points;
+    const uint32_t *ids;
+    size_t each;
+    float *box;
+};
 
 /* Boxes each `each` points that follow each other in the new order: box [2 * features] of the least and greatest
  * values. */
-static void bound(const struct hg_points *points, const uint32_t *ids, size_t each, float *box, int threads)
+static void bound(void *arg, int thread, size_t first, size_t end)
 {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
-    for (size_t first = 0; first < points->n; first += each)
-        hg_cells_box(points, ids + first, HG_MIN(each, points->n - first), box + first / each * 2 * points->x.cols);
+    const struct boxing *b = arg;
+    (void)thread;
+    for (; first < end; first += b->each)
+        hg_cells_box(b->points, b->ids + first, HG_MIN(b->each, end - first),
+                     b->box + first / b->each * 2 * b->points->x.cols);
 }
 
 /* Asks a sample of pairs whether half of them are far before it sorts anything (hg_cells_may_pay). All arrays are one
@@ -74,9 +89,9 @@ hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const str
                    HG_ARRAY(n->sv, m->n_sv), HG_TABLE(n->block_box, (examples->n + block - 1) / block, d2),
                    HG_TABLE(n->strip_box, (m->n_sv + HG_STRIP - 1) / HG_STRIP, d2),
                    HG_VALUES(n->norms, norms != NULL ? m->n_sv : 0, size)));
-    sort(n, m, examples, sv, threads);
-    bound(examples, n->example, block, n->block_box, threads);
-    bound(sv, n->sv, HG_STRIP, n->strip_box, threads);
+    hg_share(threads, 2, 1, sort, &(struct sorting){ n, m, examples, sv });
+    hg_share(threads, examples->n, 8 * block, bound, &(struct boxing){ examples, n->example, block, n->block_box });
+    hg_share(threads, sv->n, 8 * HG_STRIP, bound, &(struct boxing){ sv, n->sv, HG_STRIP, n->strip_box });
     for (size_t i = 0; norms != NULL && i < m->n_sv; i++)
         memcpy((char *)n->norms + i * size, norms + n->sv[i] * size, size);
     n->norms = norms != NULL ? n->norms : NULL;

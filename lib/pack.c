@@ -5,6 +5,7 @@
  * each pair's coefficients is found by its class.
  */
 #include "lib/params.h"
+#include "lib/base/team.h"
 #include "lib/training.h"
 
 #include <math.h>
@@ -102,6 +103,20 @@ static size_t number_sv(const struct hg_training *t, uint32_t *number)
     return n_sv;
 }
 
+struct packing {
+    const struct hg_points *points;
+    hinge_model *model;
+};
+
+static void pack_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct packing *p = arg;
+    hinge_model *m = p->model;
+    (void)thread;
+    for (size_t sv = first; sv < end; sv++)
+        hg_points_pack(p->points, NULL, m->sv_index[sv], 1, HINGE_F64, m->sv + sv * m->d, m->d);
+}
+
 /* Fills in the support vectors in f64 as the caller gave them, by class and in the order of rows in each, and where
  * each stands in the data. Of a precomputed kernel there are columns instead; d is then what an example's row must
  * have. */
@@ -121,9 +136,7 @@ static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_m
         if (m->sv == NULL)
             m->sv_serial[sv] = pr->column[i];
     }
-#pragma omp parallel for num_threads(t->threads) schedule(static)
-    for (size_t sv = 0; sv < (m->sv != NULL ? m->n_sv : 0); sv++)
-        hg_points_pack(&plain, NULL, m->sv_index[sv], 1, HINGE_F64, m->sv + sv * m->d, m->d);
+    hg_share(t->threads, m->sv != NULL ? m->n_sv : 0, 256, pack_some, &(struct packing){ &plain, m });
     for (size_t sv = 0; m->sv_serial != NULL && sv < m->n_sv; sv++)
         m->d = HG_MAX(m->d, m->sv_serial[sv] + 1);
 }

@@ -5,6 +5,7 @@
  */
 #include "lib/params.h"
 #include "kernels/kernel.h"
+#include "lib/base/team.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,6 +37,8 @@ const char *hinge_outcome_text(hinge_outcome outcome)
                                         "stalled",   "not finite",      "no margin" };
     return (size_t)outcome < sizeof text / sizeof *text ? text[outcome] : "unknown outcome";
 }
+enum { MOST_THREADS = 4096 };
+
 
 hinge_matrix hinge_matrix_f32(const float *data, size_t rows, size_t cols)
 {
@@ -116,20 +119,32 @@ static size_t first_nonfinite(const hinge_matrix *x, size_t row)
     return SIZE_MAX;
 }
 
+struct checking {
+    const hinge_matrix *x;
+    size_t bad; /* atomic: the lowest row found that fails */
+};
+
+static void check_some(void *arg, int thread, size_t first, size_t end)
+{
+    struct checking *c = arg;
+    (void)thread;
+    for (size_t i = first; i < end && i < __atomic_load_n(&c->bad, __ATOMIC_RELAXED); i++)
+        if (first_nonfinite(c->x, i) != SIZE_MAX)
+            hg_lower(&c->bad, i);
+}
+
 /* Finds the lowest row that fails, whatever the number of threads, so that the message is the same: a row is passed
- * over only where the thread has met a lower one. The second argument of `if` keeps small matrices on one thread. */
+ * over only where a lower one is known. A small matrix is not worth a job. */
 hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int threads, hinge_error *err)
 {
-    size_t bad = SIZE_MAX;
-#pragma omp parallel for num_threads(threads) reduction(min : bad) schedule(static) if (x->rows * x->cols > 65536)
-    for (size_t i = 0; i < x->rows; i++)
-        if (i < bad && first_nonfinite(x, i) != SIZE_MAX)
-            bad = i;
-    if (bad == SIZE_MAX)
+    struct checking check = { x, SIZE_MAX };
+    size_t piece = HG_MAX(65536 / HG_MAX(x->cols, (size_t)1), (size_t)1);
+    hg_share(threads, x->rows, piece, check_some, &check);
+    if (check.bad == SIZE_MAX)
         return HINGE_OK;
-    size_t c = first_nonfinite(x, bad);
-    double v = hg_matrix_value(x, bad, c);
-    return hg_fail(err, HINGE_EINVAL, "%s: row %zu, column %zu is %g, not a finite number", name, bad, c, v);
+    size_t c = first_nonfinite(x, check.bad);
+    double v = hg_matrix_value(x, check.bad, c);
+    return hg_fail(err, HINGE_EINVAL, "%s: row %zu, column %zu is %g, not a finite number", name, check.bad, c, v);
 }
 
 hinge_status hg_check_finite(const double *v, size_t n, const char *what, hinge_error *err)
@@ -138,6 +153,13 @@ hinge_status hg_check_finite(const double *v, size_t n, const char *what, hinge_
         if (!isfinite(v[i]))
             return hg_fail(err, HINGE_EINVAL, "%s %zu is %g, not a finite number", what, i, v[i]);
     return HINGE_OK;
+}
+
+int hg_params_team(const hinge_params *params, const hinge_matrix *x)
+{
+    if (params == NULL || x == NULL || params->threads < 0 || params->threads > MOST_THREADS)
+        return 1;
+    return hg_kernel_team(&params->kernel, params->threads, (double)x->rows * (double)x->rows, x->cols);
 }
 
 /* Refuses weights that are negative or no numbers. All 0 is refused later, where it is known class by class
@@ -193,8 +215,8 @@ bool hg_params_hard(const hinge_params *p)
 /* Checks what training, prediction and kernel blocks have in common. */
 hinge_status hg_options_check(const hinge_predict_options *o, hinge_error *err)
 {
-    if (o->threads < 0 || o->threads > 4096)
-        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", o->threads);
+    if (o->threads < 0 || o->threads > MOST_THREADS)
+        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. %d", o->threads, MOST_THREADS);
     if ((int)o->precision < 0 || (int)o->precision > HINGE_PRECISION_F64)
         return hg_fail(err, HINGE_EINVAL, "precision: %d is not a hinge_precision", (int)o->precision);
     if (o->cpu_level < 0 || o->cpu_level > 4)

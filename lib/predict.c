@@ -12,11 +12,11 @@
  * off.
  */
 #include "lib/params.h"
+#include "lib/base/team.h"
 #include "lib/predict.h"
 
 #include <hinge/scaling.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 enum { STACK_BYTES = 1 << 16 }; /* a small batch needs no allocation */
@@ -184,51 +184,67 @@ static void tell(struct hg_prediction *j, size_t rows)
     pthread_mutex_unlock(&j->lock);
 }
 
+struct blocks { /* of `rows` examples each */
+    struct hg_prediction *j;
+    size_t rows;
+    char *memory; /* `bytes` of each thread */
+    size_t bytes;
+    int failed; /* atomic: a status */
+};
+
+static void predict_one(void *arg, int thread, size_t first, size_t end)
+{
+    struct blocks *b = arg;
+    struct hg_workplace w;
+    if (__atomic_load_n(&b->j->stopped, __ATOMIC_RELAXED))
+        return;
+    lay_out(b->j, b->rows, b->memory + (size_t)thread * b->bytes, &w);
+    hinge_status status = predict_block(b->j, &w, first, end - first);
+    if (status != HINGE_OK)
+        __atomic_store_n(&b->failed, (int)status, __ATOMIC_RELAXED);
+    tell(b->j, end - first);
+}
+
 /* Predicts all rows, block by block, which threads take as they come. A thread's work space is laid out twice by the
  * same function, once to measure it; a small one stands on the stack, since a call for one row should take no longer
  * than the row. Where a block fails, by a user's kernel, the others are made all the same; after the callback's end
  * none begins. */
 static hinge_status predict_all(struct hg_prediction *j, int threads, hinge_error *err)
 {
-    size_t total = j->x.n, rows = HG_MAX(block_rows(j), (size_t)1), blocks = (total + rows - 1) / rows;
+    size_t total = j->x.n, rows = HG_MAX(block_rows(j), (size_t)1);
     struct hg_workplace measure;
     size_t bytes = lay_out(j, rows, NULL, &measure);
-    threads = (int)HG_MIN((size_t)threads, HG_MAX(blocks, (size_t)1));
+    threads = total > rows ? threads : 1;
     _Alignas(64) char stack[STACK_BYTES];
     bool small = threads == 1 && bytes <= sizeof stack;
     char *memory = small ? stack : hg_alloc((size_t)threads, bytes);
     if (memory == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of prediction (%zu bytes)", bytes);
-    int failed = HINGE_OK;
-#pragma omp parallel num_threads(threads)
-    {
-        hg_blas_alone();
-        struct hg_workplace w;
-        lay_out(j, rows, memory + (size_t)omp_get_thread_num() * bytes, &w);
-#pragma omp for schedule(dynamic, 1)
-        for (size_t b = 0; b < blocks; b++) {
-            size_t count = HG_MIN(rows, total - b * rows);
-            if (__atomic_load_n(&j->stopped, __ATOMIC_RELAXED))
-                continue;
-            hinge_status status = predict_block(j, &w, b * rows, count);
-            if (status != HINGE_OK)
-                __atomic_store_n(&failed, (int)status, __ATOMIC_RELAXED);
-            tell(j, count);
-        }
-    }
+    struct blocks job = { j, rows, memory, bytes, HINGE_OK };
+    hg_share(threads, total, rows, predict_one, &job);
     if (!small)
         hg_free(memory);
-    if (failed == HINGE_OK && j->stopped)
+    if (job.failed == HINGE_OK && j->stopped)
         return hg_fail(err, HINGE_ECALLBACK, "progress: the callback ended the prediction after %zu of %zu rows",
                        j->done, j->x.x.rows);
-    return hg_rows_told((hinge_status)failed, err);
+    return hg_rows_told((hinge_status)job.failed, err);
 }
+
+static const hinge_predict_options none = { 0 };
 
 /* Returns how many threads are worth starting, by kernel values times what each of them costs. */
 static int team_for(const hinge_model *m, size_t rows, int asked)
 {
     double vectors = m->weights != NULL ? (double)m->n_problems : (double)m->n_sv;
     return hg_kernel_team(&m->kernel, asked, (double)rows * vectors, m->d + hg_decision_columns(m));
+}
+
+int hg_predict_team(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options)
+{
+    int asked = options != NULL ? options->threads : 0;
+    return m == NULL || x == NULL || hg_options_check(options != NULL ? options : &none, NULL) != HINGE_OK
+               ? 1
+               : team_for(m, x->rows, asked);
 }
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
@@ -406,10 +422,9 @@ static hinge_status predict_aside(struct hg_prediction *j, hinge_dtype type, voi
 }
 
 /* Predicts into labels and decisions of `type`. */
-static hinge_status predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
+static hinge_status predict_checked(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
                             hinge_dtype type, void *labels, void *decisions, hinge_error *err)
 {
-    static const hinge_predict_options none = { 0 };
     const hinge_predict_options *o = options != NULL ? options : &none;
     hinge_status status = check(m, x, o, err);
     if (status != HINGE_OK || x == NULL)
@@ -433,6 +448,15 @@ static hinge_status predict(const hinge_model *m, const hinge_matrix *x, const h
     status = aside ? predict_aside(&j, type, labels, decisions, threads, err) : predict_with(&j, threads, err);
     pthread_mutex_destroy(&j.lock);
     return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+static hinge_status predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
+                            hinge_dtype type, void *labels, void *decisions, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_predict_team(m, x, options))
+        status = predict_checked(m, x, options, type, labels, decisions, err);
+    return status;
 }
 
 hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,

@@ -70,4 +70,7 @@ static inline double hg_example_norm(const struct hg_prediction *j, const struct
 /* Adds to w->decisions, and with j->again to w->sizes, what examples row .. row + rows get by the model's vectors. */
 hinge_status hg_decide(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows);
 
+/* Returns the threads of a team for predictions of so many rows; what is not valid is refused by the call itself. */
+int hg_predict_team(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options);
+
 #endif

@@ -7,11 +7,12 @@
  * take 0.008 s instead of 0.073, ijcnn1's 0.008 instead of 0.054 (doc/tried.md).
  */
 #include "lib/proba.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
+#include "lib/predict.h"
 
 #include <hinge/theory.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 static const double LEAST = 1e-7; /* no two-class problem is surer than this */
@@ -269,11 +270,30 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const dou
     return HINGE_OK;
 }
 
+struct coupling { /* of the decision values of a chunk */
+    const hinge_model *model;
+    const double *decision;
+    double *work, *p, *label;
+    size_t work_size; /* of a thread */
+};
+
+static void couple_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct coupling *c = arg;
+    const hinge_model *m = c->model;
+    for (size_t r = first; r < end; r++) {
+        double best = row_probabilities(m, c->decision + r * m->n_problems, c->p + r * m->n_classes,
+                                        c->work + (size_t)thread * c->work_size);
+        if (c->label != NULL)
+            c->label[r] = best;
+    }
+}
+
 /* Predicts chunk by chunk, of 4,096 examples or 16 MB of decision values, if that is more, so that examples without
  * number need no such memory. Where there are several chunks, outputs wait until the last has gone well. */
-hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix *x,
-                                       const hinge_predict_options *options, double *labels,
-                                       double *probabilities, hinge_error *err)
+static hinge_status predict_probability(const hinge_model *m, const hinge_matrix *x,
+                                        const hinge_predict_options *options, double *labels, double *probabilities,
+                                        hinge_error *err)
 {
     HG_TRY(check(m, x, probabilities, err));
     HG_TRY(hg_matrix_check(x, "x", err));
@@ -295,13 +315,8 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
         part.rows = HG_MIN(chunk, x->rows - i);
         part.data = x->data != NULL ? (const char *)x->data + i * (hg_matrix_by_rows(x) ? x->stride : 1) * type : NULL;
         status = hinge_predict(m, &part, options, NULL, decision, err);
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (size_t r = 0; r < (status == HINGE_OK ? part.rows : 0); r++) {
-            double *mine = work + (size_t)omp_get_thread_num() * work_size;
-            double best = row_probabilities(m, decision + r * m->n_problems, p + (i + r) * k, mine);
-            if (label != NULL)
-                label[i + r] = best;
-        }
+        struct coupling job = { m, decision, work, p + i * k, label != NULL ? label + i : NULL, work_size };
+        hg_share(threads, status == HINGE_OK ? part.rows : 0, 64, couple_some, &job);
     }
     if (status == HINGE_OK && kept > 0)
         memcpy(probabilities, p, x->rows * k * sizeof *p);
@@ -309,4 +324,14 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
         memcpy(labels, label, x->rows * sizeof *label);
     hg_free(decision);
     return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix *x,
+                                       const hinge_predict_options *options, double *labels, double *probabilities,
+                                       hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_predict_team(m, x, options))
+        status = predict_probability(m, x, options, labels, probabilities, err);
+    return status;
 }

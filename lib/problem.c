@@ -5,6 +5,7 @@
  * stand side by side, so that a problem of two classes is two ranges of them, whichever the pair.
  */
 #include "lib/problem.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
 
 #include <float.h>
@@ -173,18 +174,24 @@ static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
-/* Finds the largest squared norm of a point, by which hg_kernel_beyond_f32 tells whether kernel values fit f32. A
- * maximum does not depend on the order in which threads take part. */
+static void measure_some(void *arg, int thread, size_t first, size_t end)
+{
+    struct hg_problem *pr = arg;
+    bool given = pr->params.kernel.type == HINGE_PRECOMPUTED;
+    double norm = 0;
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        norm = HG_MAX(norm, given               ? fabs(hg_points_value(&pr->points, i, pr->column[i]))
+                            : pr->norms != NULL ? pr->norms[i]
+                                                : hg_points_norm(&pr->points, i, HINGE_F64));
+    hg_raise(&pr->norm, norm);
+}
+
+/* Finds the largest squared norm of a point, by which hg_kernel_beyond_f32 tells whether kernel values fit f32. */
 void hg_problem_measure(struct hg_problem *pr)
 {
-    double norm = 0;
-    hinge_kernel_type kernel = pr->params.kernel.type;
-#pragma omp parallel for num_threads(pr->threads) schedule(static) reduction(max : norm)
-    for (size_t i = 0; i < (kernel == HINGE_USER ? 0 : pr->n); i++)
-        norm = HG_MAX(norm, kernel == HINGE_PRECOMPUTED ? fabs(hg_points_value(&pr->points, i, pr->column[i]))
-                            : pr->norms != NULL         ? pr->norms[i]
-                                                        : hg_points_norm(&pr->points, i, HINGE_F64));
-    pr->norm = norm;
+    pr->norm = 0;
+    hg_share(pr->threads, pr->params.kernel.type == HINGE_USER ? 0 : pr->n, 512, measure_some, pr);
 }
 
 /* Makes what hangs on the points in the order of need: a shift changes which values are 0, so non-zeros are counted

@@ -9,12 +9,12 @@
  * through all of it, hg_solve_problem the entry.
  */
 #include "lib/lowrank.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
 #include "lib/training.h"
 #include "solver/smo/block.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 static const double ASK_EVERY = 0.1; /* seconds, where a round takes longer */
@@ -25,6 +25,7 @@ struct work {
     struct hg_training *t;
     struct hg_solution *s;
     hinge_error *err;
+    int thread;                    /* of the team, whose arenas it takes */
     struct hg_reduced reduced;
     struct hg_smo_options options; /* of the run at hand */
     hinge_progress last;           /* told, or about to be */
@@ -69,17 +70,10 @@ static void on_question(void *arg)
         hg_request_halt(&w->options.halt, 2);
 }
 
-/* Returns the arenas of the problem that runs here with so many threads: side by side each thread has its own, in turn
- * the first are all problems'. */
-static struct hg_arenas *room_of(const struct hg_training *t, int threads)
-{
-    return &t->rooms[threads < t->threads ? omp_get_thread_num() : 0];
-}
-
-/* Begins problem p by so many threads: sets what SMO is asked for by the parameters. Newton's finish has the budget of
- * rows, or of several problems a share of it: what a problem needs at most, or a sixteenth, if that is more, so that it
- * does not depend on how many run at once. */
-static void work_init(struct work *w, size_t p, int threads)
+/* Begins problem p by a thread of the team, whose arenas it takes, and so many threads for its loops: sets what SMO is
+ * asked for by the parameters. Newton's finish has the budget of rows, or of several problems a share of it: what a
+ * problem needs at most, or a sixteenth, if that is more, so that it does not depend on how many run at once. */
+static void work_init(struct work *w, size_t p, int thread, int threads)
 {
     struct hg_training *t = w->t;
     const hinge_params *params = t->params;
@@ -87,6 +81,7 @@ static void work_init(struct work *w, size_t p, int threads)
     /* Where there are several problems, some of them may run at once, as many as there are threads. */
     size_t some = HG_MAX(hg_problem_bytes(t, n), t->cache_bytes / 16);
     size_t newton = n_problems > 1 ? HG_MIN(some, t->cache_bytes) : t->cache_bytes;
+    w->thread = thread;
     w->told = t->begin;
     w->last = (hinge_progress){ .problem = p, .n_problems = n_problems, .n = n, .n_active = n, .violation = INFINITY };
     w->options = (struct hg_smo_options){
@@ -96,7 +91,7 @@ static void work_init(struct work *w, size_t p, int threads)
         .shrinking = params->shrinking,
         .warm = params->beta0 != NULL,
         .cache_bytes = t->cache_bytes,
-        .arena = &room_of(t, threads)->rows,
+        .arena = &t->rooms[thread].rows,
         .newton_bytes = params->newton ? newton : 0,
         .threads = threads,
         .cpu_level = hg_cpu_level(params->cpu_level),
@@ -217,7 +212,7 @@ static hinge_status run_rows(struct work *w, const struct hg_smo_options *o, str
 {
     struct hg_training *t = w->t;
     struct hg_reduced *r = &w->reduced;
-    struct hg_arena *panels = t->problem.n_problems > 1 ? &room_of(t, o->threads)->panels : NULL;
+    struct hg_arena *panels = t->problem.n_problems > 1 ? &t->rooms[w->thread].panels : NULL;
     bool again = true;
     HG_TRY(hg_problem_exact(&t->distinct.problem, r->points, r->qp.n, o->threads, &w->exact, w->err));
     if (hg_wants_f32(t))
@@ -544,12 +539,12 @@ static hinge_status solve_reduced(struct work *w)
 
 /* Solves problem p of a training into t->solutions[p]; hg_each's job. Several may run at once: they share `stop`, the
  * lock and what is const. */
-hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err)
+hinge_status hg_solve_problem(void *arg, int thread, size_t p, int threads, hinge_error *err)
 {
     struct hg_training *t = arg;
     struct work w = { .t = t, .s = &t->solutions[p], .err = err };
     struct hg_refolding refolding = { t, &w.reduced, p };
-    work_init(&w, p, threads);
+    work_init(&w, p, thread, threads);
     w.options.then = t->refold != NULL ? hg_refold : NULL;
     w.options.then_arg = &refolding;
     hinge_status status = hg_reduced_init(&w.reduced, &t->distinct, &t->problem, p, err);

@@ -5,6 +5,7 @@
  * the entry, hinge_train. Read training.h before, and solve.c after.
  */
 #include "lib/training.h"
+#include "lib/base/team.h"
 #include "lib/folds.h"
 #include "lib/lowrank.h"
 #include "lib/params.h"
@@ -187,8 +188,8 @@ hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge
 /* Scales a copy of the rows where that is asked for, trains, attaches the scaling to the model, and calibrates it. The
  * decision values of folds that the training has found on its way (refold) spare the calibration its trainings. *model
  * and *report are written only when all has gone well. */
-hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                         hinge_report *report, hinge_error *err)
+static hinge_status train_whole(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                                hinge_report *report, hinge_error *err)
 {
     struct hg_scaled scaled;
     hinge_report r = { 0 };
@@ -218,4 +219,13 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
         *report = r;
     *model = m;
     return HINGE_OK;
+}
+
+hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                         hinge_report *report, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_params_team(params, x))
+        status = train_whole(model, x, y, params, report, err);
+    return status;
 }

@@ -100,7 +100,7 @@ void hg_take_begun(const struct hg_training *t, size_t p, struct hg_qp *qp, stru
 void hg_end_together(struct hg_training *t);
 
 /* solve.c: problem p, by so many threads, into its solution. t: struct hg_training. */
-hinge_status hg_solve_problem(void *t, size_t p, int threads, hinge_error *err);
+hinge_status hg_solve_problem(void *t, int thread, size_t p, int threads, hinge_error *err);
 
 /* refold.c: whether folds may go on from this training's solutions; room for the decision values of a problem's
  * examples, to be freed by hg_free(refold->start); and what block SMO calls where it has converged: hg_smo_options.then

@@ -8,6 +8,8 @@
  * its solution" where it was on.
  */
 #include "lib/folds.h"
+#include "lib/base/team.h"
+#include "lib/params.h"
 #include "lib/training.h"
 
 #include <math.h>
@@ -44,9 +46,10 @@ static hinge_status draw_folds(struct validation *v, hinge_error *err)
 
 /* Trains without a fold's rows and predicts them. A copy is trained where a class has no row left: a weight of 0 would
  * leave the class in the model. */
-static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error *err)
+static hinge_status validate_fold(void *arg, int thread, size_t f, int threads, hinge_error *err)
 {
     struct validation *v = arg;
+    (void)thread;
     struct hg_job job = { .number = f, .threads = threads, .y = v->jobs.y, .copy = v->misses_class[f],
                           .params = v->jobs.params, .model = v->model };
     uint32_t *train, *held;
@@ -104,7 +107,7 @@ static hinge_status predict_fold(void *arg, size_t f, hinge_model *model, int th
 {
     struct validation *v = arg;
     v->model = model;
-    return validate_fold(v, f, threads, err);
+    return validate_fold(v, 0, f, threads, err);
 }
 
 /* Trains on all rows and has each fold go on from the solution. Of one problem the decision values of the rows held out
@@ -182,9 +185,9 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
 
 /* Makes the problem over all rows to check what is asked for before any training, and to deal rows by class. A start
  * (beta0) is of all rows, and no fold's. */
-hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
-                               const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
-                               hinge_error *err)
+static hinge_status cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
+                                   const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
+                                   hinge_error *err)
 {
     struct hg_problem problem = { 0 };
     struct validation v = { .problem = &problem, .folds = folds };
@@ -207,6 +210,16 @@ hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, 
             : hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", folds, x->rows);
     hg_problem_free(&problem);
     return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
+                               const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
+                               hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_params_team(params, x))
+        status = cross_validate(others, x, y, params, folds, predictions, report, err);
+    return status;
 }
 
 hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,

@@ -3,6 +3,7 @@
  * Read run.h before.
  */
 #include "mpi/save.h"
+#include "lib/base/team.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,6 +4,7 @@
  * no traffic: K_WW, the inner solve, rows K(moved, own points).
  */
 #include "mpi/run.h"
+#include "lib/base/team.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,20 +54,38 @@ static double largest_of(const struct hm_run *r, size_t kind)
     return hg_violation(&r->qp, r->course.before[kind / 2].high, r->course.before[kind / 2].low);
 }
 
+struct counting {
+    const struct hm_run *r;
+    size_t kind;
+    double largest;
+    uint64_t *count; /* [bins] atomic */
+};
+
+static void count_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct counting *c = arg;
+    const struct hm_run *r = c->r;
+    uint64_t count[HM_COUNTS / 2] = { 0 };
+    (void)thread;
+    for (size_t at = first; at < end; at++) {
+        double f, v = hm_violation_of(r, at, c->kind, &f);
+        if (!r->points.in_w[at] && v > 0)
+            count[bin_of(r, v, c->largest)]++;
+    }
+    for (size_t b = 0; b < bins_of(r); b++)
+        if (count[b] > 0)
+            __atomic_fetch_add(&c->count[b], count[b], __ATOMIC_RELAXED);
+}
+
 static void count_bins(struct hm_run *r, size_t kind)
 {
     size_t bins = bins_of(r);
     double largest = largest_of(r, kind);
-    uint64_t count[HM_COUNTS / 2] = { 0 };
+    struct counting counting = { r, kind, largest, r->total.sum.count + kind * bins };
     if (!(largest > 0 && isfinite(largest)))
         return;
-#pragma omp parallel for num_threads(r->threads) schedule(static) reduction(+ : count)
-    for (size_t at = 0; at < r->points.n; at++) {
-        double f, v = hm_violation_of(r, at, kind, &f);
-        if (!r->points.in_w[at] && v > 0)
-            count[bin_of(r, v, largest)]++;
-    }
-    memcpy(r->total.sum.count + kind * bins, count, bins * sizeof *count);
+    memset(counting.count, 0, bins * sizeof *counting.count);
+    hg_share(r->threads, r->points.n, 4096, count_some, &counting);
 }
 
 static void find_extremes(struct hm_run *r, int l)
@@ -271,14 +290,26 @@ static void solve_block(struct hm_run *r)
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
 
+struct adding {
+    struct hm_run *r;
+    size_t count; /* rows */
+};
+
+static void add_tile(void *arg, int thread, size_t t, size_t end)
+{
+    const struct adding *a = arg;
+    struct hm_run *r = a->r;
+    (void)thread;
+    (void)end;
+    hg_add_stretch(&r->loops->add, r->type, a->count, r->slots.coef, r->w.row, r->points.tile[t].at,
+                   r->points.tile[t].n, r->points.g + r->points.tile[t].at);
+}
+
 /* Adds rows that are kept, tile by tile. */
 static void update_by_kept(struct hm_run *r, size_t count)
 {
     size_t tiles = count > 0 ? r->points.n_tiles : 0;
-#pragma omp parallel for num_threads(r->threads) schedule(static)
-    for (size_t t = 0; t < tiles; t++)
-        hg_add_stretch(&r->loops->add, r->type, count, r->slots.coef, r->w.row, r->points.tile[t].at,
-                       r->points.tile[t].n, r->points.g + r->points.tile[t].at);
+    hg_share(r->threads, tiles, 1, add_tile, &(struct adding){ r, count });
 }
 
 static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)

@@ -3,6 +3,7 @@
  * of the support vectors that all send it.
  */
 #include "mpi/train.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
 #include "lib/training.h"
 #include "mpi/run.h"

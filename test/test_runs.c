@@ -395,39 +395,6 @@ TEST(stages_of_folds)
     check_stages(&r);
 }
 
-/* So many regions of two threads, in which the caller works for 1 ms and waits; returns those of one thread. */
-static int regions(struct hg_crew *crew, int count, double waited)
-{
-    int alone = 0;
-    for (int k = 0; k < count; k++) {
-        int team = hg_crew_size(crew, 2);
-        hg_crew_tell(crew, team, 0.001, team > 1 ? waited : 0);
-        alone += team == 1;
-    }
-    return alone;
-}
-
-TEST(crews)
-{
-    struct hg_crew crew = { 0 };
-    assert_int_equal(regions(&crew, 1000, 0.0009), 0); /* faster than one thread would be */
-    assert_int_equal(regions(&crew, 1000, 0.0002), 0);
-    assert_int_equal(regions(&crew, 1, 0.008), 0); /* once is no rule */
-    assert_int_equal(regions(&crew, 1000, 0), 0);
-    int alone = regions(&crew, 10000, 0.008); /* a processor is somebody else's */
-    print_message("alone in %d of 10000 regions\n", alone);
-    assert_true(alone > 9900 && alone < 10000);
-    assert_true(regions(&crew, 4096, 0) <= 2048); /* it is free again: found out in the end */
-    assert_int_equal(regions(&crew, 1000, 0), 0);
-    crew = (struct hg_crew){ 0 };
-    assert_int_equal(regions(&crew, 36, 0.008), 32); /* a short spell at first */
-    for (int k = 0; k < 100; k++) {
-        assert_int_equal(hg_crew_size(&crew, 1), 1);
-        hg_crew_tell(&crew, 1, 1, 1);
-    }
-    assert_int_equal(hg_crew_size(&crew, 2), 2); /* regions of one thread say nothing */
-}
-
 TEST(predictions_in_float)
 {
     struct set set = set_blobs(78, 300, 4, 3, NULL, 1);

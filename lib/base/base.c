@@ -1,14 +1,12 @@
 /*
- * Errors, memory, random numbers, the clock, halts, the processor, and threads (base.h, which says what each function
- * promises). Read base.h before; here is only what cannot be seen from there.
+ * Errors, memory, random numbers, the clock, halts and the processor (base.h, which says what each function promises).
+ * Read base.h before; here is only what cannot be seen from there.
  */
-#include "lib/base/base.h"
+#include "lib/base/team.h"
 #include "hg_config.h"
 
 #include <errno.h>
 #include <math.h>
-#include <omp.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,7 +295,7 @@ bool hg_poll_halt(const struct hg_halt *halt)
 {
     if (halt->deadline > 0 && hg_now() > halt->deadline)
         hg_request_halt(halt, 1);
-    if (halt->ask != NULL && omp_get_thread_num() == 0 && !hg_halted(halt))
+    if (halt->ask != NULL && hg_leads() && !hg_halted(halt))
         halt->ask(halt->arg);
     return hg_halted(halt);
 }
@@ -340,86 +338,4 @@ size_t hg_total_memory(void)
     size_t total = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
     total = HG_MIN(total, limit_in("/sys/fs/cgroup/memory.max"));
     return HG_MIN(total, limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-}
-
-int hg_threads(int asked)
-{
-    int threads = asked > 0 ? asked : omp_get_max_threads();
-    return HG_MAX(threads, 1);
-}
-
-/* Leaves little work to one thread: trainings of 20 to 100 rows, say, take no team at all (doc/performance.md, "The
- * smallest problems"). */
-int hg_team(int threads, double work)
-{
-    return work < 1e7 ? 1 : threads;
-}
-
-/* Deals jobs to threads in ascending order, and passes over those behind one that failed. Those before it are done in
- * any case, so that status and error are those of the same job for any number of threads. */
-hinge_status hg_each(size_t count, bool side_by_side, int threads,
-                     hinge_status (*job)(void *arg, size_t number, int threads, hinge_error *err), void *arg,
-                     hinge_error *err)
-{
-    hinge_status status = HINGE_OK;
-    size_t failed = SIZE_MAX; /* the first job that did */
-    pthread_mutex_t lock;
-    for (size_t j = 0; j < count && !side_by_side && status == HINGE_OK; j++)
-        status = job(arg, j, threads, err);
-    if (!side_by_side)
-        return status;
-    pthread_mutex_init(&lock, NULL);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (size_t j = 0; j < count; j++) {
-        hinge_error mine;
-        hg_ok(&mine);
-        if (__atomic_load_n(&failed, __ATOMIC_RELAXED) < j)
-            continue;
-        hinge_status done = job(arg, j, 1, &mine);
-        pthread_mutex_lock(&lock);
-        if (done != HINGE_OK && j < failed) {
-            __atomic_store_n(&failed, j, __ATOMIC_RELAXED);
-            status = done;
-            if (err != NULL)
-                *err = mine;
-        }
-        pthread_mutex_unlock(&lock);
-    }
-    pthread_mutex_destroy(&lock);
-    return status;
-}
-
-/* Counts down the regions in which the thread works alone. */
-int hg_crew_size(struct hg_crew *crew, int threads)
-{
-    if (threads < 2 || crew->alone == 0)
-        return threads;
-    crew->alone--;
-    return 1;
-}
-
-/* Compares: alone, the calling thread would have worked as long as all of them together, threads times `worked`; the
- * team took worked + waited. Where waiting is a quarter more than what alone costs in addition, the next 32 regions are
- * alone; each time that a team fails again within 32 regions, twice as many, 2,048 at most. Sums fade by 0.9 a region.
- * Buys: beside a busy program covtype, 20,000 rows, takes 1.3 s, not 9.1 (doc/performance.md, "Noise"). A crew of one
- * thread, or one set to 0 before each region, does without. */
-void hg_crew_tell(struct hg_crew *crew, int threads, double worked, double waited)
-{
-    enum { FEW = 4, SHORT = 32, LONG = 2048 };
-    if (threads < 2)
-        return;
-    crew->worked = 0.9 * crew->worked + worked;
-    crew->waited = 0.9 * crew->waited + waited;
-    crew->teams++;
-    if (crew->teams >= SHORT)
-        crew->spell = 0;
-    if (crew->teams >= FEW && crew->waited > 1.25 * (threads - 1) * crew->worked) {
-        int spell = HG_MIN(HG_MAX(2 * crew->spell, SHORT), LONG);
-        *crew = (struct hg_crew){ .alone = spell, .spell = spell };
-    }
-}
-
-void hg_blas_alone(void)
-{
-    omp_set_num_threads(1);
 }

@@ -159,6 +159,32 @@ static inline double hg_matrix_value(const hinge_matrix *x, size_t row, size_t c
     return hg_get(x->data, x->type, hg_matrix_by_rows(x) ? row * x->stride + col : col * x->stride + row);
 }
 
+/* Lower or raise *to, atomic, to a value: what comes out does not depend on the order of those who do so at once. */
+static inline void hg_lower(size_t *to, size_t value)
+{
+    size_t now = __atomic_load_n(to, __ATOMIC_RELAXED);
+    while (value < now && !__atomic_compare_exchange_n(to, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+/* Adds to a sum that several add to at once, atomic: their order shows in its last digits. */
+static inline void hg_add(double *to, double value)
+{
+    double now, then;
+    __atomic_load(to, &now, __ATOMIC_RELAXED);
+    do
+        then = now + value;
+    while (!__atomic_compare_exchange(to, &now, &then, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
+static inline void hg_raise(double *to, double value)
+{
+    double now;
+    __atomic_load(to, &now, __ATOMIC_RELAXED);
+    while (value > now && !__atomic_compare_exchange(to, &now, &value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
 /* The larger of two; NaN where one is, so that what could not be computed does not pass for small. */
 static inline double hg_larger(double a, double b)
 {
@@ -238,31 +264,5 @@ void hg_request_halt(const struct hg_halt *halt, int reason);
 int hg_cpu_level(int asked);
 hinge_machine hg_processor_info(void); /* hinge_machine_info but for total_memory, which the system is asked for */
 size_t hg_total_memory(void); /* bytes, the container's limit where there is one */
-int hg_threads(int asked);    /* asked, or omp_get_max_threads() for 0; at least 1 */
-/* 1 where so many multiply-adds are done sooner by one thread than a team is sure to have met at the end (some 2 ms: a
- * busy machine lets threads wait); otherwise threads. */
-int hg_team(int threads, double work);
-
-/* Jobs 0 .. count - 1: side by side, one thread each, or in turn, so many threads each. None begins after one of a
- * lower number failed; the status and the error are those of the first that did, by number. */
-hinge_status hg_each(size_t count, bool side_by_side, int threads,
-                     hinge_status (*job)(void *arg, size_t number, int threads, hinge_error *err), void *arg,
-                     hinge_error *err);
-
-/* How the teams of many short regions in a row fare. Where another program holds a processor, each of them waits at its
- * end for the thread that may not run, for the system's time slice of some milliseconds: then one thread alone is
- * faster, for a while. Results must not depend on it. All 0 at first. */
-struct hg_crew {
-    double worked, waited; /* seconds of the calling thread in teams, the last ones' above all */
-    int teams;             /* since that was 0 */
-    int alone, spell;      /* regions left to be alone in; how many it were at last */
-};
-int hg_crew_size(struct hg_crew *crew, int threads); /* of the next region: threads, or 1 */
-/* A region of so many threads has ended, after the calling thread worked and waited for so many seconds. */
-void hg_crew_tell(struct hg_crew *crew, int threads, double worked, double waited);
-
-/* First statement of each of our parallel regions that calls BLAS: sets the thread count of nested regions to one
- * for this implicit task only, so that OpenBLAS's OpenMP build does not start threads of its own. */
-void hg_blas_alone(void);
 
 #endif

@@ -3,6 +3,7 @@
  * vectors. Vectors are lines of data (lines.h) whose labels are coefficients, and are read by all threads.
  */
 #include "lib/files/body.h"
+#include "lib/base/team.h"
 #include "lib/files/number.h"
 
 #include <limits.h>

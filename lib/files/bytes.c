@@ -3,8 +3,9 @@
  * failure of the system is told with the path and errno's text; test/faults.c makes these calls fail by --wrap.
  */
 #include "lib/files/bytes.h"
-#include "lib/files/number.h"
 #include "hg_config.h"
+#include "lib/base/team.h"
+#include "lib/files/number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -312,13 +313,25 @@ struct piece {
     hinge_error err;
 };
 
-/* Prints rows [begin, end) into the piece's text, up to the first that fails. */
-static void print_piece(struct piece *piece, size_t begin, size_t end, hg_row_printer print, const void *arg)
+struct batch { /* of pieces, each of `share` rows from the first on */
+    struct piece *pieces;
+    size_t first, share, rows;
+    hg_row_printer print;
+    const void *arg;
+};
+
+/* Prints a piece's rows into its text, up to the first that fails. */
+static void print_piece(void *arg, int thread, size_t number, size_t behind)
 {
+    const struct batch *b = arg;
+    struct piece *piece = &b->pieces[number];
+    size_t begin = b->first + number * b->share, end = HG_MIN(b->rows, begin + b->share);
+    (void)thread;
+    (void)behind;
     piece->text.size = 0;
     piece->status = HINGE_OK;
     for (size_t row = begin; row < end && piece->status == HINGE_OK; row++)
-        piece->status = print(arg, row, &piece->text, &piece->err);
+        piece->status = b->print(b->arg, row, &piece->text, &piece->err);
     if (piece->status == HINGE_OK && piece->text.no_memory)
         piece->status = hg_fail(&piece->err, HINGE_ENOMEM, "no memory for the text of rows");
 }
@@ -332,12 +345,12 @@ hinge_status hg_print_rows(size_t rows, size_t width, hg_row_printer print, cons
     size_t share = HG_MAX(32768 / HG_MAX(width, 32), 1);
     struct piece *pieces;
     HG_TRY(HG_MAKE(err, "the text of rows", HG_ZEROS(pieces, PIECES)));
+    struct batch batch = { pieces, 0, share, rows, print, arg };
     hinge_status status = HINGE_OK;
     for (size_t first = 0; first < rows && status == HINGE_OK; first += PIECES * share) {
         size_t n = (HG_MIN(rows - first, PIECES * share) + share - 1) / share;
-#pragma omp parallel for schedule(dynamic) num_threads((int)HG_MIN(n, (size_t)hg_threads(0)))
-        for (size_t i = 0; i < n; i++)
-            print_piece(&pieces[i], first + i * share, HG_MIN(rows, first + (i + 1) * share), print, arg);
+        batch.first = first;
+        hg_share(hg_threads(0), n, 1, print_piece, &batch);
         for (size_t i = 0; i < n && status == HINGE_OK; i++) {
             status = pieces[i].status;
             if (status == HINGE_OK)

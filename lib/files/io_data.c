@@ -7,6 +7,7 @@
  * numbered. The first failure by line is told, whatever the number of threads.
  */
 #include "lib/files/io_data.h"
+#include "lib/base/team.h"
 #include "lib/files/number.h"
 
 #include <float.h>

@@ -5,6 +5,7 @@
  * s on one thread, 0.09 on two (doc/performance.md, "Loading").
  */
 #include "lib/files/lines.h"
+#include "lib/base/team.h"
 #include "lib/files/number.h"
 
 #include <limits.h>
@@ -50,15 +51,19 @@ static size_t last_index_before(const char *p, const char *end)
 }
 
 /* Counts the lines of stretch i; its first line begins behind the first line's end in it, unless it is the text's. */
-static void count_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, size_t i, bool pairs)
+static void count_chunk(void *arg, int thread, size_t i, size_t behind)
 {
+    struct hg_lines *lines = arg;
+    struct hg_chunk *chunk = &lines->chunks[i];
     const char *end = lines->text + lines->size, *start = lines->text + i * STRETCH;
     const char *limit = lines->size - i * STRETCH > STRETCH ? start + STRETCH : end;
     const char *p = hg_first_line(lines->text, start, limit);
+    (void)thread;
+    (void)behind;
     chunk->begin = p;
     while (p < limit) {
         const struct hg_line line = hg_next_line(lines->file, 0, &p, end);
-        if (pairs)
+        if (lines->pairs)
             chunk->last_index = HG_MAX(chunk->last_index, last_index_before(line.p, line.end));
         chunk->n++;
     }
@@ -72,9 +77,8 @@ hinge_status hg_lines_open(struct hg_lines *lines, const char *file, const char 
     lines->n_chunks = size / STRETCH + (size % STRETCH != 0);
     lines->threads = (int)HG_MIN((size_t)threads, HG_MAX(lines->n_chunks, (size_t)1));
     HG_TRY(HG_MAKE(err, "the lines of a file", HG_ZEROS(lines->chunks, lines->n_chunks)));
-#pragma omp parallel for schedule(dynamic) num_threads(lines->threads)
-    for (size_t i = 0; i < lines->n_chunks; i++)
-        count_chunk(lines, &lines->chunks[i], i, pairs);
+    lines->pairs = pairs;
+    hg_share(lines->threads, lines->n_chunks, 1, count_chunk, lines);
     for (size_t i = 0; i < lines->n_chunks; i++) {
         lines->chunks[i].first = lines->n;
         lines->n += lines->chunks[i].n;
@@ -101,16 +105,27 @@ struct hg_line hg_next_line(const char *file, size_t number, const char **p, con
     return (struct hg_line){ .file = file, .number = number, .p = start, .end = stop };
 }
 
-/* Hands the chunk's lines to the reader with their row numbers, up to the first failure. */
-static void read_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, hg_line_reader reader, const void *arg)
+struct reading {
+    struct hg_lines *lines;
+    hg_line_reader reader;
+    const void *arg;
+};
+
+/* Hands a chunk's lines to the reader with their row numbers, up to the first failure. */
+static void read_chunk(void *arg, int thread, size_t number, size_t behind)
 {
+    const struct reading *r = arg;
+    const struct hg_lines *lines = r->lines;
+    struct hg_chunk *chunk = &lines->chunks[number];
     const char *p = chunk->begin, *end = lines->text + lines->size;
+    (void)thread;
+    (void)behind;
     chunk->status = HINGE_OK;
     chunk->nonzeros = 0;
     for (size_t i = 0; i < chunk->n && chunk->status == HINGE_OK; i++) {
         size_t row = chunk->first + i;
         struct hg_line line = hg_next_line(lines->file, lines->first_number + row, &p, end);
-        chunk->status = reader(arg, &line, row, &chunk->nonzeros, &chunk->err);
+        chunk->status = r->reader(r->arg, &line, row, &chunk->nonzeros, &chunk->err);
     }
 }
 
@@ -118,9 +133,8 @@ static void read_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, hg_
 hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg, hinge_error *err)
 {
     lines->nonzeros = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(lines->threads)
-    for (size_t i = 0; i < lines->n_chunks; i++)
-        read_chunk(lines, &lines->chunks[i], reader, arg);
+    struct reading reading = { lines, reader, arg };
+    hg_share(lines->threads, lines->n_chunks, 1, read_chunk, &reading);
     for (size_t i = 0; i < lines->n_chunks; i++) {
         const struct hg_chunk *chunk = &lines->chunks[i];
         if (chunk->status != HINGE_OK) {

@@ -26,6 +26,7 @@ struct hg_lines {
     const char *file, *text;
     size_t size;
     size_t first_number; /* of the first line */
+    bool pairs;          /* last_index is wanted */
     int threads;
     size_t n;          /* lines */
     size_t last_index; /* highest index that ends a line, were all lines in order: "... 780:0.5" */

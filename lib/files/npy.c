@@ -4,6 +4,7 @@
  * matters.
  */
 #include "lib/files/io_data.h"
+#include "lib/base/team.h"
 #include "lib/files/number.h"
 
 #include <math.h>
@@ -247,29 +248,42 @@ static hinge_status refuse_element(const char *name, size_t i, size_t j, double 
     return status;
 }
 
+struct filling {
+    const struct npy *npy;
+    hinge_data *data;
+    size_t from;               /* the first row of the file that is read */
+    size_t bad_row, nonzeros;  /* atomic: the lowest row that fails; of all rows */
+};
+
+static void fill_some(void *arg, int thread, size_t first, size_t end)
+{
+    struct filling *f = arg;
+    size_t nonzeros = 0;
+    (void)thread;
+    for (size_t i = first; i < end; i++) {
+        struct hg_row row = hg_data_row(f->data, i);
+        double value;
+        hg_row_clear(&row);
+        if (npy_row(f->npy, f->from + i, &row, &nonzeros, &value) < f->npy->cols)
+            hg_lower(&f->bad_row, f->from + i);
+    }
+    __atomic_fetch_add(&f->nonzeros, nonzeros, __ATOMIC_RELAXED);
+}
+
 /* Fills rows from the first on; those that are checked alone all go to one place. The lowest row that fails is looked
  * at again, so that the message does not depend on threads. */
 static hinge_status fill_npy(const struct hg_source *source, const struct npy *npy, size_t first, size_t rows,
                              hinge_data *data, hinge_error *err)
 {
-    size_t bad_row = SIZE_MAX, nonzeros = 0;
-    /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
-    int threads = source->part.check ? 1 : (int)HG_MIN((size_t)source->threads, HG_MAX(rows, (size_t)1));
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : bad_row) reduction(+ : nonzeros)
-    for (size_t i = first; i < first + rows; i++) {
-        struct hg_row row = hg_data_row(data, i - first);
-        double value;
-        hg_row_clear(&row);
-        if (npy_row(npy, i, &row, &nonzeros, &value) < npy->cols)
-            bad_row = HG_MIN(bad_row, i);
-    }
-    data->nonzeros = nonzeros;
-    if (bad_row == SIZE_MAX)
+    struct filling f = { npy, data, first, SIZE_MAX, 0 };
+    hg_share(source->part.check ? 1 : source->threads, rows, 256, fill_some, &f);
+    data->nonzeros = f.nonzeros;
+    if (f.bad_row == SIZE_MAX)
         return HINGE_OK;
-    struct hg_row row = hg_data_row(data, bad_row - first);
+    struct hg_row row = hg_data_row(data, f.bad_row - first);
     double value = 0;
-    size_t column = npy_row(npy, bad_row, &row, &nonzeros, &value);
-    return refuse_element(source->name, bad_row, column, value, err);
+    size_t column = npy_row(npy, f.bad_row, &row, &f.nonzeros, &value);
+    return refuse_element(source->name, f.bad_row, column, value, err);
 }
 
 /* Says whether a whole number is no double, and would become another one. */

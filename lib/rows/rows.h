@@ -28,8 +28,8 @@ struct hg_tile {
 typedef void hg_tile_fn(void *arg, const struct hg_tile *tile);
 
 /* First member of every source. One fetch at a time. Threads are the source's own affair; the values and the order of
- * calls to tile() within a column range do not depend on their number. A source sets all of this but crew and stages;
- * fetches add to gflop, values and crew. */
+ * calls to tile() within a column range do not depend on their number. A source sets all of this but stages; fetches
+ * add to gflop and values. */
 struct hg_rows {
     const struct hg_rows_ops *ops; /* source.h */
     size_t n;
@@ -40,7 +40,6 @@ struct hg_rows {
     double cost;          /* of computing a value, in reads of one of its type from memory: a rough figure */
     double gflop;         /* done in GEMM so far */
     uint64_t values;      /* kernel values computed so far */
-    struct hg_crew crew;  /* of fetches, and of what else is done round after round */
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 

@@ -7,6 +7,7 @@
  * scaled each by itself (params.scaling without ranges) share nothing, one field a fold.
  */
 #include "lib/params.h"
+#include "lib/base/team.h"
 #include "lib/select/select.h"
 
 #include <math.h>

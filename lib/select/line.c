@@ -8,6 +8,7 @@
  * trained from nothing by a grid of one point, and to an eps of its own by options.eps.
  */
 #include "lib/folds.h"
+#include "lib/base/team.h"
 #include "lib/model.h"
 #include "lib/select/select.h"
 #include "lib/training.h"
@@ -271,6 +272,21 @@ static hinge_status begin_fold(const struct hg_selecting *s, const hinge_grid_po
     return status;
 }
 
+struct beginning {
+    struct hg_selecting *s;
+    const hinge_grid_point *point;
+    size_t first;
+    hinge_error *failed;
+};
+
+static void begin_one(void *arg, int thread, size_t k, size_t end)
+{
+    const struct beginning *b = arg;
+    (void)thread;
+    (void)end;
+    begin_fold(b->s, b->point, b->first + k, &b->failed[k]);
+}
+
 /* Begins the problems of these folds, which become the batch; folds side by side, the first error by number is told. */
 static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *point, size_t first, size_t count,
                                 hinge_error *err)
@@ -278,9 +294,7 @@ static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *
     hinge_status status = HINGE_OK;
     hinge_error *failed;
     HG_TRY(HG_MAKE(err, "the errors of folds", HG_ZEROS(failed, count)));
-#pragma omp parallel for num_threads((int)HG_MIN(count, (size_t)s->field[0].many.threads)) schedule(dynamic, 1)
-    for (size_t k = 0; k < count; k++)
-        begin_fold(s, point, first + k, &failed[k]);
+    hg_share(s->field[0].many.threads, count, 1, begin_one, &(struct beginning){ s, point, first, failed });
     for (size_t k = 0; k < count && status == HINGE_OK; k++)
         if (failed[k].status != HINGE_OK)
             status = hg_fail(err, failed[k].status, "%s", failed[k].text);
@@ -362,6 +376,22 @@ static size_t end_of_field(const struct hg_selecting *s, struct hg_part *const *
     return end;
 }
 
+struct predicting {
+    struct hg_selecting *s;
+    size_t first;
+    int status; /* atomic */
+};
+
+static void predict_one(void *arg, int thread, size_t k, size_t end)
+{
+    struct predicting *p = arg;
+    (void)thread;
+    (void)end;
+    hinge_status mine = predict_fold(p->s, p->first + k);
+    if (mine != HINGE_OK)
+        __atomic_store_n(&p->status, (int)mine, __ATOMIC_RELAXED);
+}
+
 /* Makes decision values of rows held out. Where each problem has all rows of its fold as points, g is there already;
  * pairs have to look at rows of other classes, field by field, as each has its own kernel rows. */
 static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, hinge_error *err)
@@ -376,12 +406,9 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
         status = hg_many_apply(&hg_part_field(s, s->batch[b])->many, s->solving + b, end - b, decide_all, s, err);
     }
     HG_TRY(status);
-#pragma omp parallel for num_threads((int)HG_MIN(count, (size_t)s->field[0].many.threads)) schedule(dynamic, 1)
-    for (size_t f = first; f < first + count; f++) {
-        hinge_status mine = predict_fold(s, f);
-        if (mine != HINGE_OK)
-            __atomic_store_n(&status, mine, __ATOMIC_RELAXED);
-    }
+    struct predicting predicting = { s, first, HINGE_OK };
+    hg_share(s->field[0].many.threads, count, 1, predict_one, &predicting);
+    status = (hinge_status)predicting.status;
     return status == HINGE_OK ? HINGE_OK
                               : hg_fail(err, status, "no memory for the votes of %zu classes", s->problem.n_classes);
 }

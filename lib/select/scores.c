@@ -5,6 +5,7 @@
  * order, a sigmoid) is made sample by sample; a score that a sample does not give is NaN.
  */
 #include "lib/proba.h"
+#include "lib/base/team.h"
 #include "lib/select/select.h"
 
 #include <math.h>
@@ -277,27 +278,39 @@ static void take_means(const struct hg_selecting *s, hinge_grid_point *point)
     }
 }
 
+struct scoring { /* of a repeat: its folds, and all together */
+    struct sample *sample;
+    size_t folds, jobs;
+    double ab[2]; /* of the sigmoid */
+};
+
+/* Scores a sample, the longest first, or fits the sigmoid before. */
+static void score_one(void *arg, int thread, size_t k, size_t end)
+{
+    struct scoring *s = arg;
+    (void)thread;
+    (void)end;
+    if (s->jobs - k > s->folds + 1)
+        fit_sigmoid(&s->sample[s->folds], s->ab);
+    else
+        score_sample(&s->sample[s->jobs - 1 - k]);
+}
+
 /* Scores all folds of a repeat, sample[0 ..], and their rows together, sample[folds]; each sample by one thread. The
  * log loss comes afterwards: its sigmoid is fitted to the rows of all folds, whose losses are then taken fold by
  * fold. */
 static void score_repeat(const struct hg_selecting *s, struct sample *sample, bool whole)
 {
     struct sample *pooled = &sample[s->folds];
-    double ab[2] = { NAN, NAN };
     bool has_loss = s->n_problems == 1 && s->problem.classifies;
-    size_t jobs = s->folds + 1 + (has_loss && whole);
-#pragma omp parallel for num_threads((int)HG_MIN((size_t)hg_threads(s->params.threads), jobs)) schedule(dynamic, 1)
-    for (size_t k = 0; k < jobs; k++) /* the longest first */
-        if (jobs - k > s->folds + 1)
-            fit_sigmoid(pooled, ab);
-        else
-            score_sample(&sample[jobs - 1 - k]);
+    struct scoring scoring = { sample, s->folds, s->folds + 1 + (has_loss && whole), { NAN, NAN } };
+    hg_share(hg_threads(s->params.threads), scoring.jobs, 1, score_one, &scoring);
     pooled->score[HINGE_SCORE_LOG_LOSS] = has_loss ? 0 : NAN;
     for (size_t f = 0; f < s->folds && has_loss; f++) {
         struct sample *m = &sample[f];
         double sum = 0;
         for (size_t i = 0; i < m->n; i++)
-            sum += log_loss(m, ab, m->row[i]);
+            sum += log_loss(m, scoring.ab, m->row[i]);
         m->score[HINGE_SCORE_LOG_LOSS] = sum / (double)m->n;
         pooled->score[HINGE_SCORE_LOG_LOSS] += sum / (double)pooled->n;
     }

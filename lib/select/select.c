@@ -7,6 +7,7 @@
  * point has its scores.
  */
 #include "lib/select/select.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
 
 #include <math.h>
@@ -542,8 +543,8 @@ static hinge_status finish(struct hg_selecting *s, hinge_error *err)
 
 /* Does all in three parts: what needs no training, the points, the choice. What they worked on is freed here, whichever
  * of them failed; what was found is the caller's only on success. */
-hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, const double *y,
-                          const hinge_params *params, const hinge_select_options *options, hinge_error *err)
+static hinge_status select_point(hinge_selection **selection, const hinge_matrix *x, const double *y,
+                                 const hinge_params *params, const hinge_select_options *options, hinge_error *err)
 {
     struct hg_selecting s = { .y = y, .given = params, .begin = hg_now() };
     HG_NEED(err, selection, "selection");
@@ -566,6 +567,15 @@ hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, co
     }
     *selection = s.out;
     return hg_ok(err);
+}
+
+hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, const double *y,
+                          const hinge_params *params, const hinge_select_options *options, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_params_team(params, x))
+        status = select_point(selection, x, y, params, options, err);
+    return status;
 }
 
 void hinge_selection_free(hinge_selection *selection)

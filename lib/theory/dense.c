@@ -5,6 +5,7 @@
  * Residuals are divided by tau, or by a proof's gain, only where they are judged.
  */
 #include "lib/theory/dense.h"
+#include "lib/base/team.h"
 
 #include <math.h>
 #include <string.h>
@@ -406,9 +407,7 @@ hinge_status hinge_qp_solve(const hinge_qp *problem, hinge_qp_result *result, hi
     hinge_status status = HINGE_OK;
     struct hg_dense r = { 0 };
     hinge_qp_result out = *result;
-#pragma omp parallel num_threads(1)
-    {
-        hg_blas_alone();
+    HG_TEAM(1) {
         status = hg_dense_init(&r, problem, err);
         if (status == HINGE_OK) {
             out.outcome = run_solver(&r, &out);

@@ -4,6 +4,7 @@
  * that is not before the parent's last. Its coefficient is in include/hinge/theory.h ("Feature maps").
  */
 #include "kernels/kernel.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
 
 #include <hinge/theory.h>
@@ -110,6 +111,20 @@ static void map_row(const struct polynomial *p, const hinge_matrix *x, size_t ro
         z[k] *= p->coefficient[k];
 }
 
+struct mapping {
+    const struct polynomial *p;
+    const hinge_matrix *x;
+    double *z;
+};
+
+static void map_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct mapping *m = arg;
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        map_row(m->p, m->x, i, m->z + i * m->p->dimension);
+}
+
 /* Checks, lists monomials once, and maps rows in parallel: each is one thread's. */
 hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel *kernel, int threads, double *z,
                                        hinge_error *err)
@@ -134,10 +149,8 @@ hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel
     p.zeta = k.coef0;
     HG_TRY(HG_MAKE(err, "monomials", HG_ARRAY(p.monomial, p.dimension), HG_ARRAY(p.coefficient, p.dimension)));
     list_monomials(&p);
-#pragma omp parallel for schedule(static) \
-    num_threads(hg_team(hg_threads(threads), (double)x->rows * (double)p.dimension))
-    for (size_t i = 0; i < x->rows; i++)
-        map_row(&p, x, i, z + i * p.dimension);
+    struct mapping job = { &p, x, z };
+    hg_share(hg_team_size(hg_threads(threads), (double)x->rows * (double)p.dimension), x->rows, 64, map_some, &job);
     hg_free(p.monomial);
     return hg_ok(err);
 }

@@ -4,6 +4,7 @@
  * (hg_problem_exact); read those before.
  */
 #include "lib/model.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
 #include "lib/problem.h"
 
@@ -225,9 +226,7 @@ static hinge_status eigenvalues(double *K, size_t n, double *value, hinge_error 
     double *work = NULL;
     lapack_int *iwork = NULL;
     hinge_status status = HINGE_OK;
-#pragma omp parallel num_threads(1)
-    {
-        hg_blas_alone();
+    HG_TEAM(1) {
         info = LAPACKE_dsyevr_work(LAPACK_COL_MAJOR, 'N', 'A', 'L', size, K, size, 0, 0, 0, 0, 0, &found, value, &z, 1,
                                    z_sides, &one, -1, &one_int, -1); /* how much work space? */
         if (info == 0 && HG_ROOM(HG_ARRAY(work, (size_t)one), HG_ARRAY(iwork, (size_t)one_int)))

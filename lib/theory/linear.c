@@ -3,13 +3,13 @@
  * before.
  */
 #include "lib/model.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
 #include "lib/theory/online.h"
 
 #include <cblas.h>
 #include <hinge/theory.h>
 #include <math.h>
-#include <omp.h>
 
 /* ---- decision functions ------------------------------------------------------------------------------------------ */
 
@@ -44,6 +44,20 @@ static void decide(const struct hg_points *x, size_t first, size_t count, const 
                     decisions, (int)k);
 }
 
+struct deciding {
+    const struct hg_points *points;
+    const double *w, *b;
+    size_t k, share; /* share: of a thread's room */
+    double *room, *decisions;
+};
+
+static void decide_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct deciding *d = arg;
+    decide(d->points, first, end - first, d->w, d->b, d->k, d->room + (size_t)thread * d->share,
+           d->decisions + first * d->k);
+}
+
 /* Makes X W' + b by a GEMM for each chunk of rows; a thread converts its rows to f64 in room of its own where they are
  * not that. A row's value does not depend on the number of threads. */
 hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, const double *b, size_t k, int threads,
@@ -57,18 +71,11 @@ hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, cons
                                                 : "decisions: NULL");
     const struct hg_points points = { .x = *x, .n = x->rows };
     size_t share = x->type == HINGE_F32 || !hg_matrix_by_rows(x) ? CHUNK * x->cols : 0; /* of a thread */
-    threads = hg_team(hg_threads(threads), (double)x->rows * (double)x->cols * (double)k);
-    double *room;
-    HG_TRY(HG_MAKE(err, "rows in f64", HG_ARRAY(room, (size_t)threads * share)));
-#pragma omp parallel num_threads(threads)
-    {
-        hg_blas_alone();
-        double *mine = room + (size_t)omp_get_thread_num() * share;
-#pragma omp for schedule(static)
-        for (size_t i = 0; i < x->rows; i += CHUNK)
-            decide(&points, i, HG_MIN((size_t)CHUNK, x->rows - i), w, b, k, mine, decisions + i * k);
-    }
-    hg_free(room);
+    threads = hg_team_size(hg_threads(threads), (double)x->rows * (double)x->cols * (double)k);
+    struct deciding job = { &points, w, b, k, share, NULL, decisions };
+    HG_TRY(HG_MAKE(err, "rows in f64", HG_ARRAY(job.room, (size_t)threads * share)));
+    hg_share(threads, x->rows, CHUNK, decide_some, &job);
+    hg_free(job.room);
     return hg_ok(err);
 }
 

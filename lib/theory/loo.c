@@ -7,6 +7,8 @@
  * Buys: as many trainings as there are support vectors instead of rows, and warm ones.
  */
 #include "lib/folds.h"
+#include "lib/base/team.h"
+#include "lib/params.h"
 #include "lib/model.h"
 #include "lib/problem.h"
 
@@ -29,9 +31,10 @@ struct leaving {
 
 /* Trains without one row and predicts it: job `number`, after the training of all rows, which progress counts as the
  * first. A row whose class goes with it is left out of a copy, since a weight of 0 would leave the class in. */
-static hinge_status leave_out(void *arg, size_t number, int threads, hinge_error *err)
+static hinge_status leave_out(void *arg, int thread, size_t number, int threads, hinge_error *err)
 {
     struct leaving *l = arg;
+    (void)thread;
     uint32_t out = l->left_out[number], *rows;
     HG_TRY(HG_MAKE(err, "the rows that stay", HG_ARRAY(rows, l->n)));
     struct hg_job job = { .number = number + 1,
@@ -144,8 +147,8 @@ static hinge_status run(struct leaving *l, hinge_leave_one_out_report *report, h
 
 /* Refuses tasks with nu, whose sums change with each row. A limit of time or a stop leaves predictions untouched, and
  * says so in the report. */
-hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const hinge_params *params,
-                                 double *predictions, hinge_leave_one_out_report *report, hinge_error *err)
+static hinge_status leave_each_out(const hinge_matrix *x, const double *y, const hinge_params *params,
+                                   double *predictions, hinge_leave_one_out_report *report, hinge_error *err)
 {
     struct hg_problem problem;
     hinge_leave_one_out_report r = { 0 };
@@ -170,4 +173,13 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
     hg_free(l.left_out);
     hg_problem_free(&problem);
     return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const hinge_params *params,
+                                 double *predictions, hinge_leave_one_out_report *report, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_params_team(params, x))
+        status = leave_each_out(x, y, params, predictions, report, err);
+    return status;
 }

@@ -4,17 +4,23 @@
  * are added in order; a walk goes by one thread, since each batch begins where the one before has left w.
  */
 #include "lib/theory/online.h"
+#include "lib/base/team.h"
 #include "lib/params.h"
 
 #include <cblas.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /* Counts stretches of rows: of 256 KB, as they are read twice, for f and for the sum of y x. */
 static size_t stretches(const struct hg_online *o)
 {
     return (o->x.rows + o->stretch - 1) / o->stretch;
+}
+
+int hg_online_team(const hinge_matrix *x, int threads)
+{
+    bool valid = x != NULL && hg_options_check(&(hinge_predict_options){ .threads = threads }, NULL) == HINGE_OK;
+    return valid ? hg_team_size(hg_threads(threads), 10 * (double)x->rows * (double)x->cols) : 1;
 }
 
 hinge_status hg_examples_check(const hinge_matrix *x, int threads, hinge_error *err)
@@ -127,20 +133,30 @@ static bool sweep_stretch(const struct hg_online *o, size_t s, const double *w, 
     return any;
 }
 
+struct sweeping {
+    const struct hg_online *o;
+    const double *w;
+    double b, offset;
+    bool strict, gradient;
+    int any; /* atomic */
+};
+
+static void sweep_one(void *arg, int thread, size_t stretch, size_t behind)
+{
+    struct sweeping *s = arg;
+    (void)behind;
+    if (sweep_stretch(s->o, stretch, s->w, s->b, s->offset, s->strict, s->gradient, thread))
+        __atomic_store_n(&s->any, 1, __ATOMIC_RELAXED);
+}
+
 /* Deals stretches to threads and adds their parts in ascending order, so that the bits are the same for any number of
  * threads. */
 bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offset, bool strict, double *gradient,
                      struct hg_online_sweep *sweep)
 {
     size_t d = o->x.cols, count = stretches(o);
-    int any = 0;
-#pragma omp parallel num_threads(o->threads) reduction(| : any)
-    {
-        hg_blas_alone();
-#pragma omp for schedule(static)
-        for (size_t s = 0; s < count; s++)
-            any |= sweep_stretch(o, s, w, b, offset, strict, gradient != NULL, omp_get_thread_num());
-    }
+    struct sweeping sweeping = { o, w, b, offset, strict, gradient != NULL, 0 };
+    hg_share(o->threads, count, 1, sweep_one, &sweeping);
     double loss = 0, errors = 0;
     if (gradient != NULL)
         memset(gradient, 0, (d + 1) * sizeof *gradient);
@@ -152,7 +168,7 @@ bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offs
         errors += part[d + 2];
     }
     *sweep = (struct hg_online_sweep){ loss, (size_t)errors };
-    return any != 0;
+    return sweeping.any != 0;
 }
 
 /* ---- the callback ------------------------------------------------------------------------------------------------ */
@@ -237,16 +253,11 @@ static void visit_all(struct hg_online *o, double offset, bool strict, hg_online
     }
 }
 
-/* Draws an order and walks; the parallel region of one thread is there for hg_blas_alone, which sets BLAS's threads for
- * it alone. */
+/* Draws an order and walks. */
 void hg_online_pass(struct hg_online *o, uint64_t *state, double offset, bool strict, hg_online_batch *batch, void *arg)
 {
     hg_shuffle(state, o->order, o->x.rows);
-#pragma omp parallel num_threads(1)
-    {
-        hg_blas_alone();
-        visit_all(o, offset, strict, batch, arg);
-    }
+    visit_all(o, offset, strict, batch, arg);
 }
 
 /* Makes w = shrink w + step sum c x by one product, or by two vector operations where the batch is one row. */

@@ -47,6 +47,9 @@ struct hg_online_sweep {
     size_t errors; /* y f <= 0 */
 };
 
+/* Returns the threads of a team for rounds over all rows, some ten multiply-adds a value; what is not valid is refused
+ * by the call itself. */
+int hg_online_team(const hinge_matrix *x, int threads);
 /* Checks x and its threads. */
 hinge_status hg_examples_check(const hinge_matrix *x, int threads, hinge_error *err);
 /* Checks what both methods take and give back. */

@@ -4,6 +4,7 @@
  * bound on the number of corrections is in doc/online.md. Read online.h before.
  */
 #include "lib/params.h"
+#include "lib/base/team.h"
 #include "lib/theory/online.h"
 
 #include <math.h>
@@ -55,8 +56,9 @@ static size_t run(struct perceptron *p, hinge_online_round *history)
 }
 
 /* Starts at w0, or 0, and b = 0. */
-hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hinge_perceptron_options *options,
-                              double *w, double *b, hinge_online_round *history, size_t *n_rounds, hinge_error *err)
+static hinge_status train_perceptron(const hinge_matrix *x, const double *y, const hinge_perceptron_options *options,
+                                     double *w, double *b, hinge_online_round *history, size_t *n_rounds,
+                                     hinge_error *err)
 {
     struct perceptron s = { .p = options != NULL ? *options : (hinge_perceptron_options){ 0 } };
     hinge_perceptron_options *p = &s.p;
@@ -77,4 +79,13 @@ hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hing
         *n_rounds = rounds;
     hg_free(s.gradient);
     return hg_online_end(&s.o, status, w, b, err);
+}
+
+hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hinge_perceptron_options *options,
+                              double *w, double *b, hinge_online_round *history, size_t *n_rounds, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_online_team(x, options != NULL ? options->threads : 0))
+        status = train_perceptron(x, y, options, w, b, history, n_rounds, err);
+    return status;
 }

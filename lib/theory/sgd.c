@@ -10,6 +10,7 @@
  * result with the exact optimum.
  */
 #include "lib/theory/online.h"
+#include "lib/base/team.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -150,24 +151,34 @@ size_t hinge_sgd_epochs(double lambda, double radius, size_t m, size_t batch)
     return epochs > 5 ? (size_t)fmin(epochs, 1000) : 5; /* NaN: 5 */
 }
 
-/* Returns R, the largest |x|; a maximum does not depend on threads. */
+struct measuring {
+    const hinge_matrix *x;
+    double largest;
+};
+
+static void measure_some(void *arg, int thread, size_t first, size_t end)
+{
+    struct measuring *m = arg;
+    (void)thread;
+    for (size_t i = first; i < end; i++) {
+        double sum = 0;
+        for (size_t c = 0; c < m->x->cols; c++)
+            sum += hg_matrix_value(m->x, i, c) * hg_matrix_value(m->x, i, c);
+        hg_raise(&m->largest, sum);
+    }
+}
+
+/* Returns R, the largest |x|. */
 static double largest_norm(const hinge_matrix *x, int threads)
 {
-    double largest = 0;
-#pragma omp parallel for num_threads(hg_team(threads, (double)x->rows * (double)x->cols)) reduction(max : largest) \
-    schedule(static)
-    for (size_t i = 0; i < x->rows; i++) {
-        double sum = 0;
-        for (size_t c = 0; c < x->cols; c++)
-            sum += hg_matrix_value(x, i, c) * hg_matrix_value(x, i, c);
-        largest = fmax(largest, sum);
-    }
-    return sqrt(largest);
+    struct measuring m = { x, 0 };
+    hg_share(hg_team_size(threads, (double)x->rows * (double)x->cols), x->rows, 256, measure_some, &m);
+    return sqrt(m.largest);
 }
 
 /* Checks, and runs as many epochs as asked for or as hinge_sgd_epochs says. */
-hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_options *options, double *w, double *b,
-                       hinge_online_round *history, hinge_error *err)
+static hinge_status descend(const hinge_matrix *x, const double *y, const hinge_sgd_options *options, double *w,
+                            double *b, hinge_online_round *history, hinge_error *err)
 {
     if (options == NULL)
         return hg_fail(err, HINGE_EINVAL, "options: NULL, but lambda has no default");
@@ -185,4 +196,13 @@ hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_o
         p.epochs = hinge_sgd_epochs(p.lambda, largest_norm(x, hg_threads(p.threads)), x->rows, p.batch);
     HG_TRY(hg_online_init(s.o, x, y, p.batch, p.bias, hg_threads(p.threads), p.progress, p.progress_arg, err));
     return hg_online_end(s.o, run(&s, history, err), w, b, err);
+}
+
+hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_options *options, double *w, double *b,
+                       hinge_online_round *history, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_online_team(x, options != NULL ? options->threads : 0))
+        status = descend(x, y, options, w, b, history, err);
+    return status;
 }

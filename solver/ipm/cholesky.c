@@ -8,11 +8,11 @@
  * large.
  */
 #include "solver/ipm/cholesky.h"
+#include "lib/base/team.h"
 
 #include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
-#include <omp.h>
 
 /* ---- of a kernel, by its rows ------------------------------------------------------------------------------------ */
 
@@ -30,6 +30,32 @@ static size_t find_pivot(const double *diagonal, size_t n, double *trace)
     return pivot;
 }
 
+struct column { /* c of Z */
+    const double *k, *zp; /* the pivot's column of K, and its row of Z */
+    size_t pivot, rank, c;
+    double *z, *diagonal, root;
+};
+
+static void add_rows(void *arg, int thread, size_t first, size_t end)
+{
+    const struct column *m = arg;
+    size_t c = m->c;
+    (void)thread;
+    for (size_t i = first; i < end; i++) {
+        double *zi = m->z + i * m->rank, sum[4] = { 0, 0, 0, 0 };
+        size_t j = 0;
+        for (; j + 4 <= c; j += 4)
+            for (size_t s = 0; s < 4; s++)
+                sum[s] += zi[j + s] * m->zp[j + s];
+        for (; j < c; j++)
+            sum[0] += zi[j] * m->zp[j];
+        if (i == m->pivot)
+            continue; /* zp is still read by others */
+        zi[c] = (m->k[i] - (sum[0] + sum[1] + sum[2] + sum[3])) / m->root;
+        m->diagonal[i] -= zi[c] * zi[c];
+    }
+}
+
 /* Makes z[:, c] = (K[:, pivot] - Z[:, :c] Z[pivot, :c]') / sqrt(diagonal[pivot]), and the diagonal less its squares.
  * Each row is one thread's: four partial sums side by side, in an order that no number of threads changes. The pivot's
  * own row is done last, as all threads read it: its diagonal is 0 by construction, and not what rounding would leave of
@@ -38,29 +64,9 @@ static void add_column(struct hg_rows *rows, size_t pivot, const double *k, size
                        double *diagonal)
 {
     double root = sqrt(diagonal[pivot]);
-    const double *zp = z + pivot * rank;
-    int team = hg_crew_size(&rows->crew, hg_team(rows->threads, 10 * (double)rows->n * (double)c)); /* as of fetches */
-    double worked = 0, start = hg_now();
-#pragma omp parallel num_threads(team)
-    {
-#pragma omp for schedule(static) nowait
-        for (size_t i = 0; i < rows->n; i++) {
-            double *zi = z + i * rank, sum[4] = { 0, 0, 0, 0 };
-            size_t j = 0;
-            for (; j + 4 <= c; j += 4)
-                for (size_t s = 0; s < 4; s++)
-                    sum[s] += zi[j + s] * zp[j + s];
-            for (; j < c; j++)
-                sum[0] += zi[j] * zp[j];
-            if (i == pivot)
-                continue; /* zp is still read by others */
-            zi[c] = (k[i] - (sum[0] + sum[1] + sum[2] + sum[3])) / root;
-            diagonal[i] -= zi[c] * zi[c];
-        }
-        if (omp_get_thread_num() == 0)
-            worked = hg_now() - start;
-    }
-    hg_crew_tell(&rows->crew, team, worked, hg_now() - start - worked);
+    struct column column = { k, z + pivot * rank, pivot, rank, c, z, diagonal, root };
+    int threads = hg_team_size(rows->threads, 10 * (double)rows->n * (double)c); /* as of fetches */
+    hg_share(threads, rows->n, 512, add_rows, &column);
     z[pivot * rank + c] = root;
     diagonal[pivot] = 0;
 }
@@ -135,18 +141,12 @@ static bool factor_blocks(struct hg_cholesky *c, const struct hg_halt *halt)
  * semi-definite matrix. The matrix itself stays: it may have to be factored again with a larger shift. */
 static bool decompose(struct hg_cholesky *c, const double *matrix, const struct hg_halt *halt)
 {
-    bool done = false;
     for (size_t r = 0; r < c->n; r++) {
         for (size_t k = 0; k <= r; k++)
             c->l[r * c->ld + k] = matrix[r * c->ld + k] * c->scale[r] * c->scale[k];
         c->l[r * c->ld + r] *= 1 + c->shift;
     }
-#pragma omp parallel num_threads(1)
-    {
-        hg_blas_alone();
-        done = factor_blocks(c, halt);
-    }
-    return done;
+    return factor_blocks(c, halt);
 }
 
 /* Scales by powers of two, which round nothing, so that one ridge is right for columns of any size. Where a factor
@@ -178,12 +178,8 @@ void hg_cholesky_solve(const struct hg_cholesky *c, double *x)
 {
     for (size_t r = 0; r < c->n; r++)
         x[r] *= c->scale[r];
-#pragma omp parallel num_threads(1)
-    {
-        hg_blas_alone();
-        cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)c->n, c->l, (int)c->ld, x, 1);
-        cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)c->n, c->l, (int)c->ld, x, 1);
-    }
+    cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)c->n, c->l, (int)c->ld, x, 1);
+    cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)c->n, c->l, (int)c->ld, x, 1);
     for (size_t r = 0; r < c->n; r++)
         x[r] *= c->scale[r];
 }

@@ -10,11 +10,11 @@
  * and DSYRK on blocks that are in cache. The price is that rows are made anew in each of an iteration's sweeps.
  */
 #include "solver/ipm/sweep.h"
+#include "lib/base/team.h"
 #include "solver/ipm/cholesky.h"
 
 #include <cblas.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /* ---- layout ------------------------------------------------------------------------------------------------------ */
@@ -203,38 +203,41 @@ static void count_work(struct hg_sweep_space *s, const struct hg_sweep *w)
     s->gflop += 1e-9 * products * (double)s->n * (double)s->cols;
 }
 
-/* Sweeps: slots are taken by any thread, as each is one thread's whole; then the normal matrices are added up row by
- * row, each row by one thread in the order of the slots. The crew decides whether a team is worth while at the moment,
- * which changes no bit. */
-bool hg_sweep_run(struct hg_sweep_space *s, struct hg_sweep *w)
+struct sweeping {
+    struct hg_sweep_space *s;
+    struct hg_sweep *w;
+};
+
+static void sweep_one(void *arg, int thread, size_t number, size_t end)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
-    int threads = hg_crew_size(&s->crew, (int)HG_MIN((size_t)s->threads, s->slots));
-    double *rooms = s->work + s->slots * s->work_slot, worked = 0, start = hg_now();
-#pragma omp parallel num_threads(threads)
-    {
-        double begin = hg_now();
-        hg_blas_alone();
-        double *room = rooms + (size_t)omp_get_thread_num() * s->work_thread;
-#pragma omp for schedule(dynamic, 1) nowait
-        for (size_t number = 0; number < s->slots; number++)
-            sweep_slot(s, w, number, room);
-        if (omp_get_thread_num() == 0)
-            worked = hg_now() - begin;
-        if (w->normal) {
-#pragma omp barrier
-#pragma omp for schedule(static)
-            for (size_t r = 0; r < s->cols; r++) {
-                memset(s->normal + r * s->ld, 0, s->ld * sizeof(double));
-                for (size_t number = 0; number < s->slots; number++) {
-                    const double *part = slot_of(s, number).normal + r * s->ld;
-                    for (size_t c = 0; c <= r; c++)
-                        s->normal[r * s->ld + c] += part[c];
-                }
-            }
+    const struct sweeping *j = arg;
+    struct hg_sweep_space *s = j->s;
+    (void)end;
+    sweep_slot(s, j->w, number, s->work + s->slots * s->work_slot + (size_t)thread * s->work_thread);
+}
+
+/* Adds up rows of the slots' normal matrices. */
+static void add_normals(void *arg, int thread, size_t first, size_t end)
+{
+    struct hg_sweep_space *s = arg;
+    (void)thread;
+    for (size_t r = first; r < end; r++) {
+        memset(s->normal + r * s->ld, 0, s->ld * sizeof(double));
+        for (size_t number = 0; number < s->slots; number++) {
+            const double *part = slot_of(s, number).normal + r * s->ld;
+            for (size_t c = 0; c <= r; c++)
+                s->normal[r * s->ld + c] += part[c];
         }
     }
-    hg_crew_tell(&s->crew, threads, worked, hg_now() - start - worked);
+}
+
+/* Sweeps: slots are taken by any thread, as each is one thread's whole; then the normal matrices are added up row by
+ * row, each row by one thread in the order of the slots. */
+bool hg_sweep_run(struct hg_sweep_space *s, struct hg_sweep *w)
+{
+    hg_share(s->threads, s->slots, 1, sweep_one, &(struct sweeping){ s, w });
+    if (w->normal)
+        hg_share(s->threads, s->cols, HG_MAX(20000 / (s->cols * s->slots + 1), (size_t)1), add_normals, s);
     add_slots(s, w);
     count_work(s, w);
     return !hg_halted(&s->halt);

@@ -65,7 +65,6 @@ struct hg_sweep_space {
     double *work;                 /* [slots * work_slot + threads * work_thread] sums of the slots, room of threads, */
     size_t work_slot, work_thread; /* in doubles each */
     struct hg_halt halt;          /* polled at every block, in wide ones more often: ends a sweep early */
-    struct hg_crew crew;          /* of the sweeps */
     double gflop;                 /* done so far */
     size_t bytes;                 /* allocated */
 };

@@ -10,6 +10,7 @@
  * to face and from block to block, keeps them in.
  */
 #include "solver/smo/face.h"
+#include "lib/base/team.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -76,6 +77,22 @@ void hg_face_free(struct hg_face *t)
 
 /* ---- factors: the arithmetic of a piece does not depend on the number of threads --------------------------------- */
 
+struct piece { /* of the work on a factor: rows of a [count * ld] by those of b */
+    struct hg_face *t;
+    const double *b;
+    size_t n, b_ld, ld, count;
+    double *x, *out;
+};
+
+static void forward_some(void *arg, int thread, size_t r, size_t end)
+{
+    const struct piece *p = arg;
+    (void)thread;
+    if (!hg_face_halted(p->t)) /* what is left undone is not used then */
+        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)(end - r), (int)p->n, 1, p->b,
+                    (int)p->b_ld, p->x + r * p->ld, (int)p->ld);
+}
+
 /* Solves x [count * ld] = x L^-T row by row, which applies L^-1 to each row; in some four pieces at least, of PIECE
  * rows at most: what a piece is depends on count alone, and so does its arithmetic. */
 static void forward(struct hg_face *t, const struct hg_triangle *f, size_t n, double *x, size_t ld,
@@ -84,18 +101,20 @@ static void forward(struct hg_face *t, const struct hg_triangle *f, size_t n, do
     size_t piece = HG_MIN((size_t)PIECE, (count + 3) / 4);
     if (n == 0 || count == 0)
         return;
-#pragma omp parallel num_threads(t->threads)
-    {
-        hg_blas_alone();
-#pragma omp for schedule(dynamic, 1)
-        for (size_t r = 0; r < count; r += piece)
-            if (!hg_face_halted(t)) /* what is left undone is not used then */
-                cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
-                            (int)HG_MIN(piece, count - r), (int)n, 1, f->l, (int)f->ld, x + r * ld, (int)ld);
-    }
+    struct piece job = { .t = t, .b = f->l, .n = n, .b_ld = f->ld, .ld = ld, .x = x };
+    hg_share(t->threads, count, piece, forward_some, &job);
     size_t pieces = (count + piece - 1) / piece;
     double size = (double)n * (double)n;
     count_work(t, (double)count * size, (double)pieces * size / 2);
+}
+
+/* Takes xx' from the corner's rows. */
+static void less_products(void *arg, int thread, size_t r, size_t end)
+{
+    const struct piece *p = arg;
+    (void)thread;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(end - r), (int)end, (int)p->n, -1, p->x + r * p->ld,
+                (int)p->ld, p->x, (int)p->ld, 1, p->out + r * p->ld, (int)p->ld);
 }
 
 /* Turns rows [f->rows, rows) from the matrix's into L's, ROWS at a time: x = A L^-T by the rows above, the corner less
@@ -111,19 +130,10 @@ static bool extend(struct hg_face *t, struct hg_triangle *f, size_t rows)
         forward(t, f, r0, x, ld, count);
         if (hg_face_halted(t))
             return false;
-        lapack_int info = 0;
-#pragma omp parallel num_threads(t->threads)
-        {
-            hg_blas_alone();
-#pragma omp for schedule(dynamic, 1)
-            for (size_t r = 0; r < count; r += PIECE)
-                if (r0 > 0)
-                    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)HG_MIN((size_t)PIECE, count - r),
-                                (int)HG_MIN(r + PIECE, count), (int)r0, -1, x + r * ld, (int)ld, x, (int)ld, 1,
-                                corner + r * ld, (int)ld);
-#pragma omp single
-            info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)count, corner, (lapack_int)ld);
-        }
+        struct piece job = { .t = t, .n = r0, .ld = ld, .x = x, .out = corner };
+        if (r0 > 0)
+            hg_share(t->threads, count, PIECE, less_products, &job);
+        lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)count, corner, (lapack_int)ld);
         count_work(t, (double)count * (double)count * (double)r0, 0);
         if (info != 0)
             return false;
@@ -135,22 +145,14 @@ static bool extend(struct hg_face *t, struct hg_triangle *f, size_t rows)
 /* Solves with the factor, or its transpose, for one right-hand side. */
 static void back(const struct hg_triangle *f, enum CBLAS_TRANSPOSE how, double *x)
 {
-#pragma omp parallel num_threads(1)
-    {
-        hg_blas_alone();
-        cblas_dtrsv(CblasRowMajor, CblasLower, how, CblasNonUnit, (int)f->rows, f->l, (int)f->ld, x, 1);
-    }
+    cblas_dtrsv(CblasRowMajor, CblasLower, how, CblasNonUnit, (int)f->rows, f->l, (int)f->ld, x, 1);
 }
 
 /* Adds factor a x, or factor a' x, to y; a has rows * cols entries. */
 static void multiply(enum CBLAS_TRANSPOSE how, size_t rows, size_t cols, double factor, const double *a, size_t ld,
                      const double *x, double *y)
 {
-#pragma omp parallel num_threads(1)
-    {
-        hg_blas_alone();
-        cblas_dgemv(CblasRowMajor, how, (int)rows, (int)cols, factor, a, (int)ld, x, 1, 1, y, 1);
-    }
+    cblas_dgemv(CblasRowMajor, how, (int)rows, (int)cols, factor, a, (int)ld, x, 1, 1, y, 1);
 }
 
 /* ---- entries of the block ---------------------------------------------------------------------------------------- */
@@ -207,6 +209,14 @@ static size_t set_free(struct hg_face *t, double tolerance)
 
 /* Makes V's rows [from, to), L^-1 of the constraints' columns, and those of the factor of V'V, the Schur complement
  * that holds entries and sums. */
+static void multiply_held(void *arg, int thread, size_t c, size_t end)
+{
+    const struct piece *p = arg;
+    (void)thread;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(end - c), (int)p->count, (int)p->n, 1, p->x + c * p->ld,
+                (int)p->ld, p->t->v, (int)p->ld, 0, p->out + c * p->b_ld, (int)p->b_ld);
+}
+
 static bool make_held(struct hg_face *t, size_t from, size_t to)
 {
     size_t ld = t->l.ld, n = t->l.rows;
@@ -221,31 +231,34 @@ static bool make_held(struct hg_face *t, size_t from, size_t to)
                 v[r] = t->entry[r] / t->in->qp.n == (size_t)(-1 - t->held[c]);
     }
     forward(t, &t->l, n, t->v + from * ld, ld, to - from);
-#pragma omp parallel num_threads(t->threads)
-    {
-        hg_blas_alone();
-#pragma omp for schedule(dynamic, 1)
-        for (size_t c = from; c < to; c += PIECE)
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)HG_MIN((size_t)PIECE, to - c), (int)to, (int)n, 1,
-                        t->v + c * ld, (int)ld, t->v, (int)ld, 0, t->s.l + c * t->s.ld, (int)t->s.ld);
-    }
+    struct piece job = { .t = t, .n = n, .b_ld = t->s.ld, .ld = ld, .count = to, .x = t->v + from * ld,
+                         .out = t->s.l + from * t->s.ld };
+    hg_share(t->threads, to - from, PIECE, multiply_held, &job);
     count_work(t, 2 * (double)(to - from) * (double)to * (double)n, (double)to * (double)n);
     return extend(t, &t->s, to);
 }
 
-/* Makes L's rows from `from` on: K_FF's rows for entries listed behind those that are factored, with the ridge on the
- * diagonal. Two entries of a point have the same row of K. */
-static bool append(struct hg_face *t, size_t rows)
+/* Gathers rows of K_FF behind those that are factored. */
+static void gather_some(void *arg, int thread, size_t first, size_t end)
 {
+    struct hg_face *t = arg;
     size_t from = t->l.rows, q = t->in->qp.n;
-#pragma omp parallel for num_threads(t->threads) schedule(static)
-    for (size_t r = from; r < rows; r++) {
+    (void)thread;
+    for (size_t r = from + first; r < from + end; r++) {
         const double *k = block_row(t, t->entry[r] % q);
         double *to = t->l.l + r * t->l.ld;
         for (size_t c = 0; c <= r; c++)
             to[c] = k[t->entry[c] % q];
         to[r] += t->ridge;
     }
+}
+
+/* Makes L's rows from `from` on: K_FF's rows for entries listed behind those that are factored, with the ridge on the
+ * diagonal. Two entries of a point have the same row of K. */
+static bool append(struct hg_face *t, size_t rows)
+{
+    size_t from = t->l.rows;
+    hg_share(t->threads, rows - from, PIECE, gather_some, t);
     count_work(t, 0, (double)(rows - from) * (double)(rows + from));
     return extend(t, &t->l, rows);
 }
@@ -358,20 +371,21 @@ static size_t fix_leavers(struct hg_face *t)
     return n - t->s.rows;
 }
 
+static void multiply_some(void *arg, int thread, size_t k, size_t end)
+{
+    struct hg_face *t = arg;
+    (void)thread;
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)(end - k), (int)t->in->qp.n, 1, block_row(t, k), (int)t->in->ld,
+                t->sum, 1, 0, t->k_sum + k, 1);
+}
+
 /* Makes k_sum = K_AA sum. */
 static void multiply_moves(struct hg_face *t)
 {
     size_t q = t->in->qp.n;
     for (size_t k = 0; k < q; k++)
         t->sum[k] = t->in->qp.layers == 1 ? t->move[k] : t->move[k] + t->move[q + k];
-#pragma omp parallel num_threads(t->threads)
-    {
-        hg_blas_alone();
-#pragma omp for schedule(static)
-        for (size_t k = 0; k < q; k += PIECE)
-            cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)HG_MIN((size_t)PIECE, q - k), (int)q, 1, block_row(t, k),
-                        (int)t->in->ld, t->sum, 1, 0, t->k_sum + k, 1);
-    }
+    hg_share(t->threads, q, PIECE, multiply_some, t);
     count_work(t, 2 * (double)q * (double)q, (double)q * (double)q);
 }
 

@@ -15,10 +15,10 @@
  * store of their own, which keeps no rows.
  */
 #include "lib/rows/source.h"
+#include "lib/base/team.h"
 #include "solver/smo/many.h"
 #include "solver/smo/run.h"
 
-#include <omp.h>
 #include <string.h>
 
 /* Tells what it costs to gather a value of a stored row, in reads of one from memory: values of K_WW that cost less are
@@ -85,6 +85,7 @@ size_t hg_many_supports(const struct hg_many *many)
 struct view {
     struct hg_rows super;
     struct hg_many *many;
+    int thread;            /* that runs the lane now */
     const uint32_t *point; /* the problem's */
     uint32_t *row, *col;   /* [n] */
     void **out;            /* [n] */
@@ -121,7 +122,7 @@ static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal, 
  * own among all lanes': each thread's source keeps what it gathered of the last list it was asked for. */
 static hinge_status fetch_apart(struct view *view, const struct hg_fetch *f)
 {
-    struct hg_rows *own = view->many->own[omp_get_thread_num()];
+    struct hg_rows *own = view->many->own[view->thread];
     struct hg_fetch through = *f;
     through.rows = view->row;
     through.cols = view->col;
@@ -158,7 +159,7 @@ static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
         view->out[lacking++] = f->out[r];
     }
     hinge_status status =
-        hg_rows_fill(many->own[omp_get_thread_num()], view->row, lacking, view->col, f->n_cols, view->out, NULL);
+        hg_rows_fill(many->own[view->thread], view->row, lacking, view->col, f->n_cols, view->out, NULL);
     struct hg_tile tile = { 0, f->n_rows, 0, f->n_cols, (const void *const *)f->out, NULL, NULL };
     if (status == HINGE_OK && f->tile != NULL)
         f->tile(f->arg, &tile);
@@ -353,7 +354,7 @@ static hinge_status update_alone(struct hg_lane *lane, struct hg_many *many)
     if (n_moves > 0) {
         how.rough = false;
         __atomic_add_fetch(&many->pool.rows_made, n_moves, __ATOMIC_RELAXED);
-        return hg_rows_apply(many->own[omp_get_thread_num()], lane->point, n_moves, lane->coef, lane->problem->point,
+        return hg_rows_apply(many->own[lane->view.thread], lane->point, n_moves, lane->coef, lane->problem->point,
                              r->n, r->active.g, &how);
     }
     if (r->w.n < r->active.m)
@@ -463,14 +464,25 @@ static hinge_status make_lacking(struct hg_many *many, struct hg_lane *const *la
     return status;
 }
 
+struct lanes {
+    struct hg_many *many;
+    struct hg_lane *const *lane;
+};
+
+static void run_one(void *arg, int thread, size_t k, size_t end)
+{
+    const struct lanes *l = arg;
+    (void)end;
+    l->lane[k]->view.thread = thread;
+    lane_run(l->lane[k], l->many);
+}
+
 /* Runs all lanes side by side, each by one thread, until each of them ends or lacks a row. The status is that of the
  * first lane that failed, by number, whichever was first in time. Problems' reports tell how far they are, for the
  * caller's progress. */
 static hinge_status run_lanes(struct hg_many *many, struct hg_lane *const *lane, size_t lanes)
 {
-#pragma omp parallel for num_threads((int)HG_MIN((size_t)many->threads, lanes)) schedule(dynamic, 1)
-    for (size_t k = 0; k < lanes; k++)
-        lane_run(lane[k], many);
+    hg_share(many->threads, lanes, 1, run_one, &(struct lanes){ many, lane });
     hinge_status status = HINGE_OK;
     for (size_t k = 0; k < lanes && status == HINGE_OK; k++) {
         status = lane[k]->status;

@@ -10,8 +10,8 @@
  * the columns and never a sum. So g has the same bits for any number of threads.
  */
 #include "solver/smo/store.h"
+#include "lib/base/team.h"
 
-#include <omp.h>
 #include <stdlib.h>
 
 /* Sums in f32, where rows come as sums (features of two values each), are for moves of at most so many eps, of which
@@ -89,6 +89,24 @@ void hg_store_change(struct hg_store *s, size_t count)
 
 /* ---- rows that are read ------------------------------------------------------------------------------------------ */
 
+struct adding {
+    const struct hg_store *s;
+    const struct hg_terms *terms;
+    double *g;
+    double *seconds; /* of all threads, atomic; NULL: not wanted */
+};
+
+static void add_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct adding *a = arg;
+    double begin = a->seconds != NULL ? hg_now() : 0;
+    (void)thread;
+    hg_add_stretch(&a->s->loops->add, a->s->rows->type, a->terms->count, a->terms->coef, a->terms->row, first,
+                   end - first, a->g + first);
+    if (a->seconds != NULL)
+        hg_add(a->seconds, hg_now() - begin);
+}
+
 /* Adds rows in the cache: g[c] += sum over terms of coef K(point, c). A task has UPDATE_COLS columns: their g, 16 KB,
  * stays in L1 while the rows go by, eight at a time. It is bound by memory (doc/performance.md, "Roofline", read),
  * which the bytes counted here are for. */
@@ -99,25 +117,11 @@ static void add_held(struct hg_store *s, const struct hg_terms *terms, double *g
     size_t end = s->n_columns;
     uint64_t bytes = (uint64_t)terms->count * end * s->size;
     hinge_stages *stages = s->rows->stages;
-    int team = hg_crew_size(&s->rows->crew, s->opt->threads);
-    double seconds = 0, worked = 0, start = hg_now();
     s->res->report.bytes_read += bytes;
-#pragma omp parallel num_threads(team) reduction(+ : seconds)
-    {
-        double begin = hg_now();
-#pragma omp for schedule(static) nowait
-        for (size_t at = 0; at < end; at += UPDATE_COLS)
-            hg_add_stretch(&s->loops->add, s->rows->type, terms->count, terms->coef, terms->row, at,
-                           HG_MIN((size_t)UPDATE_COLS, end - at), g + at);
-        seconds += hg_now() - begin;
-        if (omp_get_thread_num() == 0)
-            worked = seconds;
-    }
-    hg_crew_tell(&s->rows->crew, team, worked, hg_now() - start - worked);
-    if (stages != NULL) {
-        stages->read += seconds;
+    hg_share(s->opt->threads, end, UPDATE_COLS, add_some,
+             &(struct adding){ s, terms, g, stages != NULL ? &stages->read : NULL });
+    if (stages != NULL)
         stages->gbytes += 1e-9 * (double)bytes;
-    }
 }
 
 /* ---- rows that are made ------------------------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
  * order of points, and K_WW's values are never moved.
  */
 #include "solver/smo/run.h"
+#include "lib/base/team.h"
 
 #include <string.h>
 
@@ -257,19 +258,31 @@ static size_t part_held(struct hg_run *r, const void **row)
     return lacking;
 }
 
+struct gathering {
+    struct hg_run *r;
+    size_t first; /* of the fresh slots whose rows the store has */
+    const void *const *row;
+};
+
+static void gather_some(void *arg, int thread, size_t begin, size_t end)
+{
+    const struct gathering *h = arg;
+    struct hg_run *r = h->r;
+    struct hg_w *w = &r->w;
+    struct hg_tile tile = { h->first + begin, end - begin, 0, w->n, NULL, NULL, NULL };
+    (void)thread;
+    for (size_t f = begin; f < end; f++)
+        hg_gather(h->row[f], r->store.size, r->spare.found, w->n, w->row[h->first + f]);
+    mirror_tile(w, &tile);
+}
+
 /* Gathers rows of fresh slots from `first` on out of the store's, at the positions of W's points. All of W is active,
  * so each has a position. */
 static void gather_held(struct hg_run *r, size_t first, const void *const *row)
 {
     struct hg_w *w = &r->w;
     hg_gather(r->active.position, sizeof *r->active.position, w->point, w->n, r->spare.found);
-#pragma omp parallel for num_threads(hg_crew_size(&r->rows->crew, r->opt->threads)) schedule(dynamic, 1)
-    for (size_t f0 = first; f0 < w->n_fresh; f0 += LINE) {
-        struct hg_tile tile = { f0, HG_MIN((size_t)LINE, w->n_fresh - f0), 0, w->n, NULL, NULL, NULL };
-        for (size_t f = f0; f < f0 + tile.n_rows; f++)
-            hg_gather(row[f - first], r->store.size, r->spare.found, w->n, w->row[f]);
-        mirror_tile(w, &tile);
-    }
+    hg_share(r->opt->threads, w->n_fresh - first, LINE, gather_some, &(struct gathering){ r, first, row });
     for (size_t f = first; f < w->n_fresh; f++)
         hg_inner_take_diagonal(&r->w.inner, w->fresh[f]);
 }

@@ -9,9 +9,9 @@
  * fold, takes 135 s instead of the 207 of pair after pair, with the same bits (doc/tried.md).
  */
 #include "solver/smo/loops.h"
+#include "lib/base/team.h"
 #include "solver/smo/many.h"
 
-#include <omp.h>
 #include <string.h>
 
 enum { ROWS = 256, PIECE = 512 }; /* of a block; points asked for at a time */
@@ -26,6 +26,7 @@ struct worth {
     double *coef;
     size_t *next; /* [count] the first one that is not added yet */
     size_t *at;   /* [threads * count] a thread's copies of next */
+    uint32_t last; /* point of the chunk that is added */
     struct hg_range *piece; /* [n_pieces] of the points asked for, */
     size_t *place; /* [n_pieces] and the place of its first point among all of them */
     size_t n_pieces;
@@ -99,19 +100,23 @@ static void add_terms(const struct worth *w, size_t piece, uint32_t last, size_t
     }
 }
 
-/* Adds the terms of support[0 .. count), whose rows are there. Each thread begins each piece at the same terms, from a
- * copy of w->next, which moves ahead once all pieces are done. */
+/* Begins each piece at the same terms, from the thread's own copy of w->next. */
+static void add_piece(void *arg, int thread, size_t piece, size_t end)
+{
+    const struct worth *w = arg;
+    size_t *next = w->at + (size_t)thread * w->count;
+    (void)end;
+    memcpy(next, w->next, w->count * sizeof *next);
+    add_terms(w, piece, w->last, next);
+}
+
+/* Adds the terms of support[0 .. count), whose rows are there; w->next moves ahead once all pieces are done. */
 static void add_chunk(struct worth *w, const uint32_t *support, size_t count)
 {
-    uint32_t last = support[count - 1];
-#pragma omp parallel for num_threads(w->many->threads) schedule(dynamic, 1)
-    for (size_t piece = 0; piece < w->n_pieces; piece++) {
-        size_t *next = w->at + (size_t)omp_get_thread_num() * w->count;
-        memcpy(next, w->next, w->count * sizeof *next);
-        add_terms(w, piece, last, next);
-    }
+    w->last = support[count - 1];
+    hg_share(w->many->threads, w->n_pieces, 1, add_piece, w);
     for (size_t k = 0; k < w->count; k++)
-        while (w->next[k] < w->begin[k + 1] && w->point[w->next[k]] <= last)
+        while (w->next[k] < w->begin[k + 1] && w->point[w->next[k]] <= w->last)
             w->next[k]++;
 }
 
@@ -132,6 +137,21 @@ static hinge_status find_worth(struct worth *w)
     return status;
 }
 
+struct telling {
+    const struct worth *w;
+    void (*tell)(void *arg, size_t k, const double *g);
+    void *arg;
+    size_t first; /* number of the run's first problem */
+};
+
+static void tell_one(void *arg, int thread, size_t k, size_t end)
+{
+    const struct telling *t = arg;
+    (void)thread;
+    (void)end;
+    t->tell(t->arg, t->first + k, t->w->g + k * t->w->n_asked);
+}
+
 /* Takes runs of problems that look at the same points, one after the other; what a run holds is one block, of which
  * begin is the owner. tell is called with a problem's values while these are there. */
 hinge_status hg_many_apply(struct hg_many *many, struct hg_many_problem *const *problem, size_t count,
@@ -147,9 +167,8 @@ hinge_status hg_many_apply(struct hg_many *many, struct hg_many_problem *const *
             .many = many, .add = &hg_loops(many->cpu_level)->add, .problem = problem + first, .count = end - first
         };
         status = find_worth(&w);
-#pragma omp parallel for num_threads(many->threads) if (status == HINGE_OK)
-        for (size_t k = 0; k < (status == HINGE_OK ? w.count : 0); k++)
-            tell(arg, first + k, w.g + k * w.n_asked);
+        struct telling telling = { &w, tell, arg, first };
+        hg_share(many->threads, status == HINGE_OK ? w.count : 0, 1, tell_one, &telling);
         hg_free(w.begin);
     }
     return status == HINGE_OK ? status : hg_fail(err, status, "the kernel function failed, or there is no memory");

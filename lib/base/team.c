@@ -1,0 +1,362 @@
+/*
+ * A team of threads (team.h). Read team.h before.
+ *
+ * The parts: where a thread is; beds, in which threads sleep that have found nothing to do for a while; drawing pieces;
+ * posting and joining; the team's begin and end; jobs side by side.
+ *
+ * How a job ends: the poster draws pieces too; when none is left it takes the job off the list, so that nobody enters
+ * it any more, and waits until `inside` is 0. How nobody sleeps through a job: who goes to bed counts itself (asleep)
+ * and then looks once more for what it waits for, who posts or finishes changes that and then looks whether anybody is
+ * asleep; these four are sequentially consistent, so that one of the two sees the other.
+ */
+#include "lib/base/team.h"
+
+#include <omp.h>
+#include <sched.h>
+
+/* Of this thread: the team that it is in, its number there, and how many jobs it is inside of. */
+static _Thread_local struct {
+    struct hg_team *team;
+    int number, level;
+} here;
+
+bool hg_leads(void)
+{
+    return here.number == 0;
+}
+
+int hg_threads(int asked)
+{
+    int threads = asked > 0 ? asked : here.team != NULL ? here.team->usual : omp_get_max_threads();
+    return HG_MAX(threads, 1);
+}
+
+/* Leaves little work to one thread: trainings of 20 to 100 rows, say, take no team at all (doc/performance.md, "The
+ * smallest problems"). */
+int hg_team_size(int threads, double work)
+{
+    return work < 1e7 ? 1 : threads;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
+/* A thread spins for so long, twice of what it costs to wake it (doc/tried.md, "waiting in a team"), and looks at the
+ * clock every so many turns. */
+static const double SPIN = 100e-6;
+enum { TURNS = 32, AT_ONCE = 2 }; /* how many threads one wakes */
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Takes the list of jobs. Its owner may be off its core, which is rare: then this thread gives its own way. */
+static void lock(struct hg_team *team)
+{
+    for (int turn = 1; __atomic_exchange_n(&team->lock, 1, __ATOMIC_ACQUIRE) != 0; turn++)
+        while (__atomic_load_n(&team->lock, __ATOMIC_RELAXED) != 0)
+            if (turn++ % 1024 == 0)
+                sched_yield();
+            else
+                relax();
+}
+
+static void unlock(struct hg_team *team)
+{
+    __atomic_store_n(&team->lock, 0, __ATOMIC_RELEASE);
+}
+
+struct hg_bed { /* of a thread that sleeps */
+    pthread_cond_t call;
+    bool called;
+    int level;         /* it may serve jobs nested in so many others at least, */
+    const int *inside; /* or waits until this is 0; NULL: it does not */
+    struct hg_bed *next;
+};
+
+/* Says whether there is a reason to get up: jobs are no longer as they were when `seen` of them were posted, the team
+ * is over, or the job that is waited for is done. */
+static bool is_news(const struct hg_team *team, unsigned seen, const int *inside)
+{
+    return __atomic_load_n(&team->posted, __ATOMIC_SEQ_CST) != seen ||
+           __atomic_load_n(&team->over, __ATOMIC_SEQ_CST) ||
+           (inside != NULL && __atomic_load_n(inside, __ATOMIC_SEQ_CST) == 0);
+}
+
+static bool spin(const struct hg_team *team, unsigned seen, const int *inside)
+{
+    double end = 0, now = 0;
+    for (int turn = 0; end == 0 || now < end; turn++) {
+        if (is_news(team, seen, inside))
+            return true;
+        relax();
+        if (turn % TURNS == TURNS - 1) {
+            now = hg_now();
+            end = end == 0 ? now + SPIN : end;
+        }
+    }
+    return false;
+}
+
+/* Spins, and then sleeps until somebody calls. */
+static void rest(struct hg_team *team, int level, unsigned seen, const int *inside)
+{
+    if (spin(team, seen, inside))
+        return;
+    struct hg_bed bed = { .level = level, .inside = inside };
+    pthread_cond_init(&bed.call, NULL);
+    pthread_mutex_lock(&team->bedroom);
+    bed.next = team->bed;
+    team->bed = &bed;
+    __atomic_fetch_add(&team->asleep, 1, __ATOMIC_SEQ_CST);
+    if (is_news(team, seen, inside)) { /* it is the first in the list still */
+        team->bed = bed.next;
+        __atomic_fetch_sub(&team->asleep, 1, __ATOMIC_SEQ_CST);
+        bed.called = true;
+    }
+    while (!bed.called)
+        pthread_cond_wait(&bed.call, &team->bedroom);
+    pthread_mutex_unlock(&team->bedroom);
+    pthread_cond_destroy(&bed.call);
+}
+
+/* Calls threads that sleep: up to `most` of those that may serve a job of this level, and all whose job is done. */
+static void call(struct hg_team *team, int level, int most)
+{
+    if (__atomic_load_n(&team->asleep, __ATOMIC_SEQ_CST) == 0)
+        return;
+    pthread_mutex_lock(&team->bedroom);
+    for (struct hg_bed **at = &team->bed, *bed; (bed = *at) != NULL;) {
+        bool done = bed->inside != NULL && __atomic_load_n(bed->inside, __ATOMIC_SEQ_CST) == 0;
+        bool serves = !done && most > 0 && bed->level <= level;
+        if (!done && !serves) {
+            at = &bed->next;
+            continue;
+        }
+        most -= serves;
+        *at = bed->next;
+        __atomic_fetch_sub(&team->asleep, 1, __ATOMIC_SEQ_CST);
+        bed->called = true;
+        pthread_cond_signal(&bed->call);
+    }
+    pthread_mutex_unlock(&team->bedroom);
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+static bool has_pieces(const struct hg_work *job)
+{
+    return __atomic_load_n(&job->next, __ATOMIC_RELAXED) < job->count;
+}
+
+/* Makes pieces until none is left, as thread number `thread` of the job. */
+static void draw(struct hg_work *job, int thread)
+{
+    int level = here.level;
+    here.level = job->level + 1;
+    for (size_t first; has_pieces(job);) {
+        first = __atomic_fetch_add(&job->next, job->grain, __ATOMIC_RELAXED);
+        if (first < job->count)
+            job->piece(job->arg, thread, first, HG_MIN(job->grain, job->count - first) + first);
+    }
+    here.level = level;
+}
+
+/* Enters the first job of that level, or more deeply nested, that has pieces for this thread; NULL: there is none. */
+static struct hg_work *enter_job(struct hg_team *team, int level)
+{
+    lock(team);
+    struct hg_work *job = team->first;
+    while (job != NULL && !(job->level >= level && here.number < job->threads && has_pieces(job)))
+        job = job->after;
+    if (job != NULL)
+        __atomic_fetch_add(&job->inside, 1, __ATOMIC_RELAXED);
+    unlock(team);
+    return job;
+}
+
+/* Helps with one job; false: there is none. A thread that comes calls others in turn, so that who posts has not to call
+ * all of them. What the job holds may be gone as soon as nobody is inside. */
+static bool help(struct hg_team *team, int level)
+{
+    struct hg_work *job = enter_job(team, level);
+    if (job == NULL)
+        return false;
+    if (has_pieces(job))
+        call(team, job->level, AT_ONCE);
+    draw(job, here.number);
+    if (__atomic_sub_fetch(&job->inside, 1, __ATOMIC_SEQ_CST) == 0)
+        call(team, 0, 0);
+    return true;
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+void hg_post(struct hg_work *job)
+{
+    struct hg_team *team = here.team;
+    job->next = 0;
+    job->inside = 0;
+    job->level = here.level;
+    job->is_open = team != NULL && team->threads > 1 && job->threads > here.number && job->threads > 1 &&
+                   job->count > job->grain;
+    if (!job->is_open)
+        return;
+    job->after = NULL;
+    lock(team);
+    struct hg_work **last = &team->first;
+    while (*last != NULL)
+        last = &(*last)->after;
+    *last = job;
+    __atomic_fetch_add(&team->posted, 1, __ATOMIC_SEQ_CST);
+    unlock(team);
+    call(team, job->level, AT_ONCE);
+}
+
+/* Takes a job off the list, so that nobody enters it any more. */
+static void close_job(struct hg_team *team, struct hg_work *job)
+{
+    lock(team);
+    struct hg_work **at = &team->first;
+    while (*at != job)
+        at = &(*at)->after;
+    *at = job->after;
+    unlock(team);
+}
+
+/* While others are in their last pieces it helps with what these have posted, whose pieces are smaller. */
+void hg_join(struct hg_work *job)
+{
+    struct hg_team *team = here.team;
+    draw(job, job->is_open ? here.number : 0);
+    if (!job->is_open)
+        return;
+    close_job(team, job);
+    while (__atomic_load_n(&job->inside, __ATOMIC_SEQ_CST) != 0) {
+        unsigned seen = __atomic_load_n(&team->posted, __ATOMIC_SEQ_CST);
+        if (!help(team, job->level + 1))
+            rest(team, job->level + 1, seen, &job->inside);
+    }
+}
+
+void hg_share(int threads, size_t count, size_t grain, hg_piece_fn *piece, void *arg)
+{
+    struct hg_work job = { .piece = piece, .arg = arg, .count = count, .grain = grain, .threads = threads };
+    if (here.team != NULL) {
+        hg_post(&job);
+        hg_join(&job);
+        return;
+    }
+    HG_TEAM(count > grain ? threads : 1) {
+        hg_post(&job);
+        hg_join(&job);
+    }
+}
+
+/* ---- a team ------------------------------------------------------------------------------------------------------ */
+
+struct hg_team *hg_team_open(struct hg_team *team, int threads)
+{
+    if (here.team != NULL) {
+        team->threads = 1;
+        team->is_new = false;
+        return team;
+    }
+    *team = (struct hg_team){ .threads = threads, .usual = omp_get_max_threads(), .is_new = true };
+    pthread_mutex_init(&team->bedroom, NULL);
+    return team;
+}
+
+/* Sets one thread for regions nested in this one, for this implicit task alone, so that OpenBLAS's OpenMP build starts
+ * none of its own. The region may have fewer threads than were asked for, which thread 0 notes before it posts; the
+ * others count on it only where they find a job. */
+bool hg_team_enter(struct hg_team *team)
+{
+    if (!team->is_new)
+        return true;
+    omp_set_num_threads(1);
+    here.team = team;
+    here.number = omp_get_thread_num();
+    here.level = 0;
+    if (here.number == 0) {
+        team->threads = omp_get_num_threads();
+        return true;
+    }
+    for (;;) {
+        unsigned seen = __atomic_load_n(&team->posted, __ATOMIC_SEQ_CST);
+        if (help(team, 0))
+            continue;
+        if (__atomic_load_n(&team->over, __ATOMIC_SEQ_CST))
+            break;
+        rest(team, 0, seen, NULL);
+    }
+    here.team = NULL;
+    here.number = 0;
+    return false;
+}
+
+bool hg_team_leave(struct hg_team *team)
+{
+    if (!team->is_new)
+        return false;
+    __atomic_store_n(&team->over, true, __ATOMIC_SEQ_CST);
+    call(team, 0, team->threads);
+    here.team = NULL;
+    return false;
+}
+
+/* ---- jobs side by side ------------------------------------------------------------------------------------------- */
+
+struct each {
+    size_t count;
+    int threads;
+    hinge_status (*job)(void *arg, int thread, size_t number, int threads, hinge_error *err);
+    void *arg;
+    size_t failed; /* the first job that did */
+    hinge_status status;
+    hinge_error err;
+    pthread_mutex_t lock;
+};
+
+/* Makes one job, unless one before it has failed. Those before that one are made in any case, so that status and error
+ * are those of the same job for any number of threads. */
+static void make_one(void *arg, int thread, size_t number, size_t end)
+{
+    struct each *e = arg;
+    hinge_error mine;
+    hg_ok(&mine);
+    (void)end;
+    if (__atomic_load_n(&e->failed, __ATOMIC_RELAXED) < number)
+        return;
+    bool last = number + (size_t)e->threads >= e->count;
+    hinge_status done = e->job(e->arg, thread, number, last ? e->threads : 1, &mine);
+    pthread_mutex_lock(&e->lock);
+    if (done != HINGE_OK && number < e->failed) {
+        __atomic_store_n(&e->failed, number, __ATOMIC_RELAXED);
+        e->status = done;
+        e->err = mine;
+    }
+    pthread_mutex_unlock(&e->lock);
+}
+
+hinge_status hg_each(size_t count, bool side_by_side, int threads,
+                     hinge_status (*job)(void *arg, int thread, size_t number, int threads, hinge_error *err),
+                     void *arg, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    for (size_t j = 0; j < count && !side_by_side && status == HINGE_OK; j++)
+        status = job(arg, 0, j, threads, err);
+    if (!side_by_side)
+        return status;
+    struct each e = { .count = count, .threads = threads, .job = job, .arg = arg, .failed = SIZE_MAX };
+    pthread_mutex_init(&e.lock, NULL);
+    hg_share(threads, count, 1, make_one, &e);
+    pthread_mutex_destroy(&e.lock);
+    if (e.status != HINGE_OK && err != NULL)
+        *err = e.err;
+    return e.status;
+}
