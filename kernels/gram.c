@@ -366,8 +366,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     lap(&first, NOTHING);
     ask_rows(g, &b);
     lap(&first, GATHER);
-    /* A tenth of the work of a team is worth a job of it. */
-    int team = hg_kernel_team(&g->tiler.kernel, g->super.threads, 10 * (double)count * (double)f->n_cols, g->tiler.d);
+    int team = hg_kernel_team(&g->tiler.kernel, g->super.threads, (double)count * (double)f->n_cols, g->tiler.d);
     if (!b.is_set)
         hg_share(team, count, VECTORS, set_vectors, &b);
     hg_share(team, (f->n_cols + b.width - 1) / b.width, 1, make_tiles, &b);

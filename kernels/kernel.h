@@ -47,8 +47,8 @@ double hg_kernel_most(const hinge_kernel *kernel, double product);
 /* Returns K(x, z) from <x,z>, ||x||^2 and ||z||^2 in f64 (HG_FROM_DOTS). */
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z);
 
-/* Returns how many threads are worth starting for so many kernel values of d features; asked: as in hg_threads. Of the
- * user's kernel nobody knows what it takes. */
+/* Returns how many threads so many kernel values of d features are worth (hg_team_size); asked: as in hg_threads. Of
+ * the user's kernel nobody knows what it takes. */
 int hg_kernel_team(const hinge_kernel *kernel, int asked, double values, size_t d);
 
 #endif

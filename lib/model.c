@@ -201,9 +201,28 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
     return (struct hg_doubt){ 0, error + sums * most, least * fmax(most, 1) };
 }
 
+struct longest {
+    const hinge_model *model;
+    double nonzeros; /* atomic */
+};
+
+/* Counts features of shifted SVs that are not 0. */
+static void find_longest(void *arg, int thread, size_t first, size_t end)
+{
+    struct longest *l = arg;
+    const hinge_model *m = l->model;
+    (void)thread;
+    for (size_t i = first; i < end; i++) {
+        size_t count = 0;
+        for (size_t c = 0; c < m->d; c++)
+            count += m->sv[i * m->d + c] != (m->shift != NULL ? m->shift[c] : 0);
+        hg_raise(&l->nonzeros, (double)count);
+    }
+}
+
 /* Derives what bounds need: coef_sum, the sum of |coef| of each problem; mixed, whether a row of coef has both signs
  * within a class, as sums of |coef| K are then not |sums of coef K|; largest_norm and most_nonzeros of shifted SVs. */
-static bool derive_sizes(hinge_model *m)
+static bool derive_sizes(hinge_model *m, int threads)
 {
     struct hg_points points = hg_model_points(m, HINGE_F64);
     m->coef_sum = hg_zalloc(m->n_problems, sizeof *m->coef_sum);
@@ -222,45 +241,45 @@ static bool derive_sizes(hinge_model *m)
         }
     for (size_t i = 0; i < m->n_sv && m->sv != NULL && m->kernel.type != HINGE_USER; i++)
         m->largest_norm = fmax(m->largest_norm, m->norms != NULL ? m->norms[i] : hg_points_norm(&points, i, HINGE_F64));
-    for (size_t i = 0; i < m->n_sv && m->sv != NULL; i++) {
-        size_t count = 0;
-        for (size_t c = 0; c < m->d; c++)
-            count += m->sv[i * m->d + c] != (m->shift != NULL ? m->shift[c] : 0);
-        m->most_nonzeros = HG_MAX(m->most_nonzeros, count);
-    }
+    struct longest longest = { m, 0 };
+    hg_share(threads, m->sv != NULL ? m->n_sv : 0, 64, find_longest, &longest);
+    m->most_nonzeros = (size_t)longest.nonzeros;
     return m->coef_sum != NULL;
 }
 
-/* Estimates what a decision value in f32 may be off by for the model's own SVs, on average over some of them and with
- * the sum of |coef| K taken from some; false: no memory. */
+/* Estimates what a decision value in f32 may be off by for the model's own SVs, on average over some of them (x) and
+ * with the sum of |coef| K taken from some (z); false: no memory. */
 static bool typical_doubt(const hinge_model *m, double *doubt)
 {
     enum { ROWS = 16, COLS = 256 };
     struct hg_points points = hg_model_points(m, HINGE_F64);
-    size_t rows = HG_MIN(m->n_sv, (size_t)ROWS), cols = HG_MIN(m->n_sv, (size_t)COLS);
-    double *x = hg_alloc(2 * m->d + 1, sizeof *x), *z = x + m->d, most = 0;
+    size_t rows = HG_MIN(m->n_sv, (size_t)ROWS), cols = HG_MIN(m->n_sv, (size_t)COLS), d = m->d;
+    double *x, *z, most = 0, size = 0, value[ROWS] = { 0 }, norm[ROWS];
+    if (!HG_ROOM(HG_TABLE(x, rows, d), HG_ARRAY(z, d)))
+        return false;
     for (size_t p = 0; p < m->n_problems; p++)
         most = fmax(most, m->coef_sum[p]);
+    for (size_t r = 0; r < rows; r++) {
+        hg_points_pack(&points, NULL, r * m->n_sv / rows, 1, HINGE_F64, x + r * d, d);
+        norm[r] = hg_points_norm(&points, r * m->n_sv / rows, HINGE_F64);
+    }
+    for (size_t c = 0; c < cols; c++) {
+        size_t j = c * m->n_sv / cols;
+        double coef = 0, other = m->norms != NULL ? m->norms[j] : 0;
+        hg_points_pack(&points, NULL, j, 1, HINGE_F64, z, d);
+        for (size_t row = 0; row < hg_model_coef_rows(m); row++)
+            coef += fabs(m->coef[row * m->n_sv + j]);
+        for (size_t r = 0; r < rows; r++)
+            value[r] += coef * fabs(hg_kernel_value(&m->kernel, hg_dot(x + r * d, z, d), norm[r], other));
+        size += coef;
+    }
     *doubt = 0;
-    for (size_t r = 0; x != NULL && r < rows; r++) {
-        size_t i = r * m->n_sv / rows;
-        double value = 0, size = 0, norm = hg_points_norm(&points, i, HINGE_F64);
-        struct hg_doubt own = hg_model_doubt(m, norm);
-        hg_points_pack(&points, NULL, i, 1, HINGE_F64, x, m->d);
-        for (size_t c = 0; c < cols && own.share > 0; c++) {
-            size_t j = c * m->n_sv / cols;
-            double coef = 0;
-            hg_points_pack(&points, NULL, j, 1, HINGE_F64, z, m->d);
-            for (size_t row = 0; row < hg_model_coef_rows(m); row++)
-                coef += fabs(m->coef[row * m->n_sv + j]);
-            double other = m->norms != NULL ? m->norms[j] : 0;
-            value += coef * fabs(hg_kernel_value(&m->kernel, hg_dot(x, z, m->d), norm, other));
-            size += coef;
-        }
-        *doubt += (own.share * (size > 0 ? value / size : 0) + own.rest) * most / (double)rows;
+    for (size_t r = 0; r < rows; r++) {
+        struct hg_doubt own = hg_model_doubt(m, norm[r]);
+        *doubt += (own.share * (own.share > 0 && size > 0 ? value[r] / size : 0) + own.rest) * most / (double)rows;
     }
     hg_free(x);
-    return x != NULL;
+    return true;
 }
 
 /* Says whether prediction in f32 can be tried. */
@@ -456,14 +475,14 @@ static bool collapse_linear(hinge_model *m)
  * has no use for the rest, since the merged one predicts. The table of equal vectors stays for RBF alone. */
 hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)
 {
-    threads = hg_team_size(threads, 10 * (double)m->n_sv * (double)m->d);
+    threads = hg_team_size(threads, (double)m->n_sv * (double)m->d);
     bool ok = choose_shift(m, threads) && derive_norms(m, threads) && derive_equal(m, threads);
     hinge_status status = ok ? hg_model_merge(m, threads, &m->merged, err) : HINGE_OK;
     if (m->merged != NULL || m->seen == NULL)
         hg_equal_table_free(&m->equal);
     if (status != HINGE_OK || m->merged != NULL)
         return status;
-    if (!ok || !derive_sizes(m) || !derive_f32(m, threads) || !collapse_linear(m))
+    if (!ok || !derive_sizes(m, threads) || !derive_f32(m, threads) || !collapse_linear(m))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
                        m->n_sv, m->d);
     return HINGE_OK;

@@ -236,7 +236,7 @@ static const hinge_predict_options none = { 0 };
 static int team_for(const hinge_model *m, size_t rows, int asked)
 {
     double vectors = m->weights != NULL ? (double)m->n_problems : (double)m->n_sv;
-    return hg_kernel_team(&m->kernel, asked, (double)rows * vectors, m->d + hg_decision_columns(m));
+    return hg_kernel_team(&m->kernel, asked, (double)rows * vectors, m->d + hg_decision_columns(m) / 10);
 }
 
 int hg_predict_team(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options)

@@ -26,7 +26,8 @@ struct hg_work { /* its memory is the poster's, until hg_join has returned */
     int threads;         /* only threads of lower numbers make pieces; below 2: the thread that joins it, alone */
     size_t next;         /* atomic: the first item that nobody has drawn */
     int inside, level;   /* atomic: threads that are in it; how many jobs it is nested in */
-    bool is_open;        /* the team knows of it */
+    bool is_open;        /* the team knows of it; */
+    bool may_open;       /* it does not yet, but may */
     struct hg_work *after;
 };
 
@@ -48,6 +49,9 @@ struct hg_team {
     struct hg_work *first; /* open ones, as they were posted: outer ones before inner ones */
     unsigned posted;      /* atomic: jobs so far */
     bool over;            /* atomic */
+    double took, alone;    /* seconds of thread 0's jobs, and what it would have worked on them alone; fading */
+    double alone_until;    /* on hg_now's clock: until then it works alone, */
+    double spell;          /* for so many seconds at last */
     int asleep;           /* atomic: threads in bed, which `bedroom` guards */
     struct hg_bed *bed;
     pthread_mutex_t bedroom;
@@ -67,8 +71,11 @@ bool hg_team_leave(struct hg_team *team); /* false */
 
 /* Returns threads for a call that asks for so many; 0: omp_get_max_threads(), as it was when the team was opened. */
 int hg_threads(int asked);
-/* Returns 1 where so many multiply-adds are not worth a team's beginning and end, some 50 us; otherwise threads. */
+/* Returns 1 where so many multiply-adds are not worth the beginning and end of a team, or within a team of a job;
+ * otherwise threads. */
 int hg_team_size(int threads, double work);
+/* The least multiply-adds that are worth a team. */
+double hg_team_work(void);
 /* Says whether this is the thread that began the call, which alone may ask its caller. */
 bool hg_leads(void);
 

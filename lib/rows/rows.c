@@ -145,6 +145,7 @@ struct dot {
     const double *coef;
     size_t rows;  /* at a time */
     double *part; /* [ranges * rows * 2] sums, and those of squares */
+    uint8_t *is_made; /* [ranges] a tile begins there */
 };
 
 /* Sums a tile's rows into parts, one a range of columns and row: threads may finish ranges in any order, and the parts
@@ -154,6 +155,7 @@ static void dot_tile(void *arg, const struct hg_tile *tile)
     const struct dot *d = arg;
     const double *coef = d->coef + tile->col0;
     double *part = d->part + 2 * (tile->col0 / DOT_COLS * d->rows + tile->row0);
+    d->is_made[tile->col0 / DOT_COLS] = 1;
     for (size_t k = 0; k < tile->n_rows; k++) {
         const double *row = tile->row[k];
         double sum = 0, square = 0;
@@ -170,10 +172,24 @@ static void dot_tile(void *arg, const struct hg_tile *tile)
         hg_poll_halt(d->halt);
 }
 
-/* Counts a pair of doubles for each range of 32 columns and each of 512 rows. */
+/* Counts a pair of doubles for each range of 32 columns and each of 512 rows, and a mark a range. */
 size_t hg_rows_dot_bytes(size_t n_left, size_t n_right)
 {
-    return 2 * (n_right / DOT_COLS + 1) * HG_MIN(n_left, (size_t)DOT_ROWS) * sizeof(double);
+    return (n_right / DOT_COLS + 1) * (2 * HG_MIN(n_left, (size_t)DOT_ROWS) * sizeof(double) + 1);
+}
+
+/* Adds up a row's parts in the order of columns. Of ranges where no tile began there are none. */
+static void sum_parts(const struct dot *d, size_t row, size_t ranges, double *sum, double *square)
+{
+    double all = 0, squares = 0;
+    for (size_t range = 0; range < ranges; range++)
+        if (d->is_made[range]) {
+            all += d->part[2 * (range * d->rows + row)];
+            squares += d->part[2 * (range * d->rows + row) + 1];
+        }
+    *sum = all;
+    if (square != NULL)
+        *square = squares;
 }
 
 /* Takes 512 rows at a time, so that the parts stay small, and adds up their parts in the order of columns: the sums are
@@ -183,24 +199,17 @@ hinge_status hg_rows_dot(struct hg_rows *rows, const uint32_t *left, size_t n_le
                          const uint32_t *right, size_t n_right, double *sum, double *square, const struct hg_halt *halt)
 {
     size_t bytes = hg_rows_dot_bytes(n_left, n_right), ranges = n_right / DOT_COLS + 1;
-    struct dot d = { halt, coef, HG_MIN(n_left, (size_t)DOT_ROWS), hg_alloc(bytes, 1) };
+    struct dot d = { halt, coef, HG_MIN(n_left, (size_t)DOT_ROWS), hg_alloc(bytes, 1), NULL };
     hinge_status status = d.part != NULL ? HINGE_OK : HINGE_ENOMEM;
+    d.is_made = d.part != NULL ? (uint8_t *)(d.part + 2 * ranges * d.rows) : NULL;
     for (size_t first = 0; first < n_left && status == HINGE_OK; first += d.rows) {
         struct hg_fetch fetch = { .rows = left + first, .n_rows = HG_MIN(d.rows, n_left - first), .cols = right,
                                   .n_cols = n_right, .tile = dot_tile, .arg = &d,
                                   .stop = halt != NULL ? halt->stop : NULL };
-        memset(d.part, 0, bytes);
+        memset(d.is_made, 0, ranges);
         status = n_right > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
-        for (size_t k = 0; k < fetch.n_rows; k++) {
-            double all = 0, squares = 0;
-            for (size_t at = 2 * k; at < 2 * ranges * d.rows; at += 2 * d.rows) {
-                all += d.part[at];
-                squares += d.part[at + 1];
-            }
-            sum[first + k] = all;
-            if (square != NULL)
-                square[first + k] = squares;
-        }
+        for (size_t k = 0; k < fetch.n_rows && status == HINGE_OK; k++)
+            sum_parts(&d, k, ranges, &sum[first + k], square != NULL ? &square[first + k] : NULL);
     }
     hg_free(d.part);
     return status;

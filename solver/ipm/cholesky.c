@@ -65,7 +65,7 @@ static void add_column(struct hg_rows *rows, size_t pivot, const double *k, size
 {
     double root = sqrt(diagonal[pivot]);
     struct column column = { k, z + pivot * rank, pivot, rank, c, z, diagonal, root };
-    int threads = hg_team_size(rows->threads, 10 * (double)rows->n * (double)c); /* as of fetches */
+    int threads = hg_team_size(rows->threads, (double)rows->n * (double)c);
     hg_share(threads, rows->n, 512, add_rows, &column);
     z[pivot * rank + c] = root;
     diagonal[pivot] = 0;
