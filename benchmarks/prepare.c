@@ -19,7 +19,8 @@ enum scaling {
     AS_IS,
     BY_255,       /* all values divided by 255 */
     TO_SYMMETRIC, /* each feature to [-1, 1], by its range in the training part; constant ones become 0 */
-    TO_UNIT       /* each feature to [0, 1], likewise */
+    TO_UNIT,      /* each feature to [0, 1], likewise */
+    STANDARD      /* each feature to mean 0 and deviation 1 in the training part */
 };
 
 struct set {
@@ -57,6 +58,12 @@ static const struct set sets[] = {
     { "madelon", "madelon", HINGE_C_SVC, 10, 0.01, 0, AS_IS, 0, NULL },
     { "dna", "dna", HINGE_C_SVC, 10, 0.01, 0, AS_IS, 0, NULL },
     { "keggundirected", "keggundirected", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0, NULL },
+    { "magic", "magic", HINGE_C_SVC, 1, 0.1, 0, STANDARD, 0, NULL }, /* real tables: gamma is 1 over the features */
+    { "penbased", "penbased", HINGE_C_SVC, 1, 1.0 / 16, 0, STANDARD, 0, NULL },
+    { "texture", "texture", HINGE_C_SVC, 1, 1.0 / 40, 0, STANDARD, 0, NULL },
+    { "spambase", "spambase", HINGE_C_SVC, 1, 1.0 / 57, 0, STANDARD, 0, NULL },
+    { "ring", "ring", HINGE_C_SVC, 1, 0.05, 0, STANDARD, 0, NULL },
+    { "twonorm", "twonorm", HINGE_C_SVC, 1, 0.05, 0, STANDARD, 0, NULL },
     { "embeddings", NULL, HINGE_C_SVC, 10, 1, 0, AS_IS, 20000, made_embeddings },
     { "embeddings-10", NULL, HINGE_C_SVC, 10, 1, 0, AS_IS, 20000, made_embeddings_10 },
     { "uniform", NULL, HINGE_C_SVC, 10, 0.003, 0, AS_IS, 10000, made_uniform },
@@ -100,13 +107,32 @@ static hinge_data read_part(const struct set *set, const char *folder, const cha
     return data;
 }
 
+/* Gives a column the mean 0 and the deviation 1 in the training part; a constant one becomes 0. train, test [..][stride]:
+ * from its first value on. */
+static void standardise_column(double *train, size_t n, size_t stride, double *test, size_t n_test, size_t test_stride)
+{
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += train[i * stride] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (train[i * stride] - mean) * (train[i * stride] - mean);
+    double deviation = squares > 0 ? sqrt(squares / (double)n) : 1;
+    for (size_t i = 0; i < n; i++)
+        train[i * stride] = (train[i * stride] - mean) / deviation;
+    for (size_t i = 0; i < n_test; i++)
+        test[i * test_stride] = (test[i * test_stride] - mean) / deviation;
+}
+
 /* Scales both parts by the ranges of the training part. */
 static void scale(const struct set *set, hinge_data *train, hinge_data *test)
 {
     hinge_data *const parts[] = { train, test };
     hinge_scaling scaling;
     hinge_error err;
-    if (set->scaling == AS_IS)
+    for (size_t j = 0; j < train->x.cols && set->scaling == STANDARD; j++)
+        standardise_column((double *)train->x.data + j, train->x.rows, train->x.stride, (double *)test->x.data + j,
+                           test->x.rows, test->x.stride);
+    if (set->scaling == AS_IS || set->scaling == STANDARD)
         return;
     check(set->name,
           hinge_scaling_fit(&scaling, &train->x, NULL, set->scaling == TO_SYMMETRIC ? -1 : 0, 1, &err), &err);
@@ -119,20 +145,6 @@ static void scale(const struct set *set, hinge_data *train, hinge_data *test)
         check(set->name, hinge_scaling_apply(&scaling, x, (double *)x->data, x->stride, &err), &err);
     }
     hinge_scaling_free(&scaling);
-}
-
-/* Gives targets of regression the mean 0 and the deviation 1 in the training part. */
-static void standardise(hinge_data *train, hinge_data *test)
-{
-    hinge_data *const parts[] = { train, test };
-    double n = (double)train->x.rows, mean = 0, squares = 0;
-    for (size_t i = 0; i < train->x.rows; i++)
-        mean += train->y[i] / n;
-    for (size_t i = 0; i < train->x.rows; i++)
-        squares += (train->y[i] - mean) * (train->y[i] - mean);
-    for (int k = 0; k < 2; k++)
-        for (size_t i = 0; i < parts[k]->x.rows; i++)
-            parts[k]->y[i] = (parts[k]->y[i] - mean) / (squares > 0 ? sqrt(squares / n) : 1);
 }
 
 /* The first m entries of rows[n] are drawn from 0 ... n-1 at random, or all of them in order where m = n. */
@@ -175,7 +187,7 @@ static struct sample read_set(const struct set *set, const char *folder, size_t 
     }
     scale(set, &train, &test);
     if (hinge_task_info(set->task)->regresses)
-        standardise(&train, &test);
+        standardise_column(train.y, train.x.rows, 1, test.y, test.x.rows, 1);
     struct sample sample = { take_rows(&train, max_train), take_rows(&test, max_test) };
     hinge_data_free(&train);
     hinge_data_free(&test);

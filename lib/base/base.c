@@ -1,5 +1,5 @@
 /*
- * Errors, memory, random numbers, the clock, halts and the processor (base.h, which says what each function promises).
+ * Errors, memory, random numbers, the clock, halts, the processor, jobs side by side (base.h, team.h).
  * Read base.h before; here is only what cannot be seen from there.
  */
 #include "lib/base/team.h"
@@ -346,4 +346,56 @@ size_t hg_total_memory(void)
     size_t total = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
     total = HG_MIN(total, limit_in("/sys/fs/cgroup/memory.max"));
     return HG_MIN(total, limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+}
+
+/* ---- jobs side by side ------------------------------------------------------------------------------------------- */
+
+struct each {
+    size_t count;
+    int threads;
+    hinge_status (*job)(void *arg, int thread, size_t number, int threads, hinge_error *err);
+    void *arg;
+    size_t failed; /* the first job that did */
+    hinge_status status;
+    hinge_error err;
+    pthread_mutex_t lock;
+};
+
+/* Makes one job, unless one before it has failed. Those before that one are made in any case, so that status and error
+ * are those of the same job for any number of threads. */
+static void make_one(void *arg, int thread, size_t number, size_t end)
+{
+    struct each *e = arg;
+    hinge_error mine;
+    hg_ok(&mine);
+    (void)end;
+    if (__atomic_load_n(&e->failed, __ATOMIC_RELAXED) < number)
+        return;
+    bool last = number + (size_t)e->threads >= e->count;
+    hinge_status done = e->job(e->arg, thread, number, last ? e->threads : 1, &mine);
+    pthread_mutex_lock(&e->lock);
+    if (done != HINGE_OK && number < e->failed) {
+        __atomic_store_n(&e->failed, number, __ATOMIC_RELAXED);
+        e->status = done;
+        e->err = mine;
+    }
+    pthread_mutex_unlock(&e->lock);
+}
+
+hinge_status hg_each(size_t count, bool side_by_side, int threads,
+                     hinge_status (*job)(void *arg, int thread, size_t number, int threads, hinge_error *err),
+                     void *arg, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    for (size_t j = 0; j < count && !side_by_side && status == HINGE_OK; j++)
+        status = job(arg, 0, j, threads, err);
+    if (!side_by_side)
+        return status;
+    struct each e = { .count = count, .threads = threads, .job = job, .arg = arg, .failed = SIZE_MAX };
+    pthread_mutex_init(&e.lock, NULL);
+    hg_share(threads, count, 1, make_one, &e);
+    pthread_mutex_destroy(&e.lock);
+    if (e.status != HINGE_OK && err != NULL)
+        *err = e.err;
+    return e.status;
 }

@@ -2,7 +2,7 @@
  * A team of threads (team.h). Read team.h before.
  *
  * The parts: where a thread is; beds, in which threads sleep that have found nothing to do for a while; drawing pieces;
- * posting and joining; the team's begin and end; jobs side by side.
+ * posting and joining; the team's begin and end.
  *
  * How a job ends: the poster draws pieces too; when none is left it takes the job off the list, so that nobody enters
  * it any more, and waits until `inside` is 0. How nobody sleeps through a job: who goes to bed counts itself (asleep)
@@ -363,56 +363,4 @@ bool hg_team_leave(struct hg_team *team)
     call(team, 0, team->threads);
     here.team = NULL;
     return false;
-}
-
-/* ---- jobs side by side ------------------------------------------------------------------------------------------- */
-
-struct each {
-    size_t count;
-    int threads;
-    hinge_status (*job)(void *arg, int thread, size_t number, int threads, hinge_error *err);
-    void *arg;
-    size_t failed; /* the first job that did */
-    hinge_status status;
-    hinge_error err;
-    pthread_mutex_t lock;
-};
-
-/* Makes one job, unless one before it has failed. Those before that one are made in any case, so that status and error
- * are those of the same job for any number of threads. */
-static void make_one(void *arg, int thread, size_t number, size_t end)
-{
-    struct each *e = arg;
-    hinge_error mine;
-    hg_ok(&mine);
-    (void)end;
-    if (__atomic_load_n(&e->failed, __ATOMIC_RELAXED) < number)
-        return;
-    bool last = number + (size_t)e->threads >= e->count;
-    hinge_status done = e->job(e->arg, thread, number, last ? e->threads : 1, &mine);
-    pthread_mutex_lock(&e->lock);
-    if (done != HINGE_OK && number < e->failed) {
-        __atomic_store_n(&e->failed, number, __ATOMIC_RELAXED);
-        e->status = done;
-        e->err = mine;
-    }
-    pthread_mutex_unlock(&e->lock);
-}
-
-hinge_status hg_each(size_t count, bool side_by_side, int threads,
-                     hinge_status (*job)(void *arg, int thread, size_t number, int threads, hinge_error *err),
-                     void *arg, hinge_error *err)
-{
-    hinge_status status = HINGE_OK;
-    for (size_t j = 0; j < count && !side_by_side && status == HINGE_OK; j++)
-        status = job(arg, 0, j, threads, err);
-    if (!side_by_side)
-        return status;
-    struct each e = { .count = count, .threads = threads, .job = job, .arg = arg, .failed = SIZE_MAX };
-    pthread_mutex_init(&e.lock, NULL);
-    hg_share(threads, count, 1, make_one, &e);
-    pthread_mutex_destroy(&e.lock);
-    if (e.status != HINGE_OK && err != NULL)
-        *err = e.err;
-    return e.status;
 }
