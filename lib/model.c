@@ -124,6 +124,8 @@ void hinge_model_free(hinge_model *m)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     hg_words_free(&m->words);
+    hg_words_free(&m->names);
+    hg_words_free(&m->target);
     free_derived(m);
     hg_free(m);
 }
@@ -575,6 +577,38 @@ hinge_status hinge_model_set_words(hinge_model *m, const hinge_words *words, hin
 const hinge_words *hinge_model_words(const hinge_model *m)
 {
     return m != NULL && m->words.count > 0 ? &m->words : NULL;
+}
+
+/* Copies both; words are unique and hold no control character, as hg_words_collect checks. */
+hinge_status hinge_model_set_names(hinge_model *m, const hinge_words *names, const char *target, hinge_error *err)
+{
+    hinge_words none = { 0 }, copy, copy_of_target;
+    HG_NEED(err, m, "model");
+    names = names == NULL ? &none : names;
+    if (names->count > m->d)
+        return hg_fail(err, HINGE_EINVAL, "names: %zu, and the model has %zu features", names->count, m->d);
+    HG_TRY(hg_words_collect(names, NULL, 0, &copy, NULL, err));
+    hinge_status status =
+        hg_words_collect(&(hinge_words){ target != NULL, &target }, NULL, 0, &copy_of_target, NULL, err);
+    if (status != HINGE_OK) {
+        hg_words_free(&copy);
+        return status;
+    }
+    hg_words_free(&m->names);
+    hg_words_free(&m->target);
+    m->names = copy;
+    m->target = copy_of_target;
+    return hg_ok(err);
+}
+
+const hinge_words *hinge_model_names(const hinge_model *m)
+{
+    return m != NULL && m->names.count > 0 ? &m->names : NULL;
+}
+
+const char *hinge_model_target(const hinge_model *m)
+{
+    return m != NULL && m->target.count > 0 ? m->target.word[0] : NULL;
 }
 
 /* Checks that the map is finite, and derives anew, since shift and norms are those of scaled features. */

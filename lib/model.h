@@ -26,6 +26,8 @@ struct hinge_model {
     size_t n_sv;
     double *labels;       /* [n_classes] classification; otherwise NULL */
     hinge_words words;    /* of labels; count 0: they are numbers */
+    hinge_words names;    /* of the first features, as of a table's columns; count 0: they have none */
+    hinge_words target;   /* one: the name of what is predicted; or count 0 */
     size_t *class_sv;     /* [n_classes] SVs of each class; classification; otherwise NULL */
     double *rho;          /* [n_problems] */
     double *objectives;   /* [n_problems]; NULL if read from a file */

@@ -558,6 +558,16 @@ HINGE_API hinge_status hinge_model_set_words(hinge_model *model, const hinge_wor
 /* Returns those words, the model's own; NULL: labels are numbers. */
 HINGE_API const hinge_words *hinge_model_words(const hinge_model *model);
 
+/* Tells a model the names of its features, such as of a table's columns (hinge_data.names of hinge/io.h), and target,
+ * that of what it predicts; its file tells them, and a table is matched by them (hinge_data_options.names). names->word
+ * [names->count] and target are copied; NULL: there are none. EINVAL: more names than features, a name that is empty,
+ * stands twice or holds control characters. */
+HINGE_API hinge_status hinge_model_set_names(hinge_model *model, const hinge_words *names, const char *target,
+                                             hinge_error *err);
+/* Return those names, of the model's first features, and that of its target, the model's own; NULL: it has none. */
+HINGE_API const hinge_words *hinge_model_names(const hinge_model *model);
+HINGE_API const char *hinge_model_target(const hinge_model *model);
+
 /* ---- The full certificate --------------------------------------------------------------------------- */
 
 /* Objectives (summed over the two-class problems) and residuals (the largest of them), all recomputed in f64 from the

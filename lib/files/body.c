@@ -15,8 +15,6 @@
 /* Writes words with blanks as %20 and percent signs as %25, which are all that a line cannot hold. */
 static void print_words(const hinge_words *words, struct hg_text *text)
 {
-    if (words->count > 0)
-        hg_text_print(text, " hinge_words");
     for (size_t k = 0; k < words->count; k++) {
         hg_text_add(text, " ", 1);
         for (const char *p = words->word[k]; *p != '\0'; p++) {
@@ -29,7 +27,8 @@ static void print_words(const hinge_words *words, struct hg_text *text)
 }
 
 /* Prints the line "SV" with what LIBSVM's keys do not tell: the number of features where neither vectors nor scaling
- * tell it, the level of a quantile, and last the words, which go to the line's end. */
+ * tell it, the level of a quantile, names of features and last, if there is one, of the target, and words, which go to
+ * the line's end. */
 void hg_told_print(const struct hinge_model *model, struct hg_text *text)
 {
     hg_text_print(text, "SV");
@@ -39,6 +38,12 @@ void hg_told_print(const struct hinge_model *model, struct hg_text *text)
         hg_text_print(text, " hinge_tau ");
         hg_text_number(text, model->tau);
     }
+    if (model->names.count + model->target.count > 0)
+        hg_text_print(text, " hinge_names %zu %zu", model->names.count, model->target.count);
+    print_words(&model->names, text);
+    print_words(&model->target, text);
+    if (model->words.count > 0)
+        hg_text_print(text, " hinge_words");
     print_words(&model->words, text);
     hg_text_add(text, "\n", 1);
 }
@@ -76,8 +81,33 @@ hinge_status hg_vectors_print(const struct hinge_model *model, hg_text_sink sink
 
 /* ---- reading: what stands behind "SV" ------------------------------------------------------------------ */
 
+/* Moves line behind the names, whose numbers stand before them. */
+static hinge_status find_names(struct hg_body *body, const char **rest, hinge_error *err)
+{
+    const struct hg_line *line = &body->told;
+    const char *p = *rest;
+    size_t counts[2] = { 0 }; /* of features, then of a target */
+    for (size_t k = 0; k < 2; k++) {
+        const char *stop = hg_word_end(p, line->end);
+        if (hg_parse_size(p, stop, &counts[k]) != stop || counts[k] > (k == 0 ? INT_MAX : 1))
+            return hg_fail_line(err, line, "hinge_names '%s' is not a count", hg_excerpt(p, line->end).text);
+        p = hg_skip_blanks(stop, line->end);
+    }
+    body->names = *line;
+    body->names.p = p;
+    body->n_names = counts[0];
+    for (size_t k = 0; k < counts[0] + counts[1]; k++) {
+        if (p == line->end)
+            return hg_fail_line(err, line, "hinge_names has fewer words than it says");
+        body->names.end = hg_word_end(p, line->end);
+        p = hg_skip_blanks(body->names.end, line->end);
+    }
+    *rest = p;
+    return HINGE_OK;
+}
+
 /* Reads what stands behind "SV": the number of features of a model without support vectors, the level of a quantile
- * regression, and words, which are the rest of the line. */
+ * regression, names, and words, which are the rest of the line. */
 hinge_status hg_told_read(struct hg_body *body, double *tau, hinge_error *err)
 {
     const struct hg_line *line = &body->told;
@@ -85,6 +115,11 @@ hinge_status hg_told_read(struct hg_body *body, double *tau, hinge_error *err)
          name = hg_skip_blanks(hg_word_end(number, line->end), line->end)) {
         const char *stop = hg_word_end(name, line->end);
         number = hg_skip_blanks(stop, line->end);
+        if (hg_same_word(name, stop, "hinge_names")) {
+            HG_TRY(find_names(body, &number, err));
+            stop = hg_word_end(name = number, line->end);
+            number = hg_skip_blanks(stop, line->end);
+        }
         if (hg_same_word(name, stop, "hinge_words")) {
             body->words = *line;
             body->words.p = number;
@@ -129,28 +164,42 @@ static char *undo_word(struct hg_line *line, char *out)
     return out;
 }
 
-/* Reads the words of labels, which the model then checks. */
-static hinge_status read_words(struct hg_line line, struct hinge_model *model, hinge_error *err)
+/* Makes a list of a line's words, in one block of memory. */
+static hinge_status list_words(struct hg_line line, hinge_words *words, hinge_error *err)
 {
-    size_t room = (size_t)(line.end - line.p) + 1, n = 0;
-    if (line.number == 0 || model->labels == NULL)
-        return HINGE_OK;
+    size_t room = (size_t)(line.end - line.p) + 1;
     char *memory = hg_alloc(room, 1 + sizeof(char *)), *out = memory == NULL ? NULL : memory + room * sizeof(char *);
-    const char **word = (const char **)(void *)memory;
-    hinge_error own;
     if (memory == NULL)
         return hg_fail_at(err, HINGE_ENOMEM, line.file, line.number, "no memory for words");
+    *words = (hinge_words){ 0, (const char **)(void *)memory };
     while (line.p < line.end && out != NULL) {
-        word[n++] = out;
+        words->word[words->count++] = out;
         out = undo_word(&line, out);
     }
-    hinge_status status = out == NULL ? hg_fail(&own, HINGE_EFORMAT, "'%s' is no word: %% must begin %%20 or %%25",
-                                                hg_excerpt(line.p, line.end).text)
-                                      : hinge_model_set_words(model, &(hinge_words){ n, word }, &own);
+    if (out != NULL)
+        return HINGE_OK;
     hg_free(memory);
+    return hg_fail_line(err, &line, "'%s' is no word: %% must begin %%20 or %%25",
+                        hg_excerpt(line.p, line.end).text);
+}
+
+/* Gives the model what a list of words tells, which it checks: of labels, or names of features and a target. */
+static hinge_status read_words(const struct hg_line *line, size_t n_names, struct hinge_model *model, hinge_error *err)
+{
+    hinge_words words;
+    hinge_error own;
+    bool labels = n_names == SIZE_MAX;
+    if (line->number == 0 || (labels && model->labels == NULL))
+        return HINGE_OK;
+    HG_TRY(list_words(*line, &words, err));
+    const hinge_words names = { HG_MIN(n_names, words.count), words.word };
+    const char *target = words.count > n_names ? words.word[n_names] : NULL;
+    hinge_status status = labels ? hinge_model_set_words(model, &words, &own)
+                                 : hinge_model_set_names(model, &names, target, &own);
+    hg_free(words.word);
     if (status == HINGE_OK)
         return HINGE_OK;
-    return hg_fail_at(err, status == HINGE_EINVAL ? HINGE_EFORMAT : status, line.file, line.number, "hinge_%s",
+    return hg_fail_at(err, status == HINGE_EINVAL ? HINGE_EFORMAT : status, line->file, line->number, "hinge_%s",
                       own.text);
 }
 
@@ -245,7 +294,7 @@ hinge_status hg_body_read(const struct hg_body *body, struct hinge_model *m, hin
     const char *file = body->told.file;
     struct vectors vectors = { .model = m };
     struct hg_lines lines;
-    HG_TRY(read_words(body->words, m, err));
+    HG_TRY(read_words(&body->words, SIZE_MAX, m, err));
     hinge_status status = hg_lines_open(&lines, file, body->text, body->size, body->told.number + 1,
                                         m->kernel.type != HINGE_PRECOMPUTED, hg_threads(0), err);
     HG_THEN(status, check_lines(body, &lines, m, err));
@@ -255,6 +304,7 @@ hinge_status hg_body_read(const struct hg_body *body, struct hinge_model *m, hin
     HG_THEN(status, hg_lines_read(&lines, read_vector, &vectors, err));
     for (size_t i = 0; status == HINGE_OK && m->sv_serial != NULL && i < m->n_sv; i++)
         m->d = HG_MAX(m->d, m->sv_serial[i] + 1); /* as many columns of a kernel matrix as its highest serial number */
+    HG_THEN(status, read_words(&body->names, body->n_names, m, err));
     hg_columns_free(&vectors.columns);
     hg_lines_free(&lines);
     return status;

@@ -20,6 +20,8 @@ struct hg_body {
     /* By hg_told_read: */
     size_t features;      /* 0: not told */
     struct hg_line words; /* number 0: labels are numbers */
+    struct hg_line names; /* of features, and behind them that of a target; number 0: there are none */
+    size_t n_names;       /* of features */
 };
 
 /* io_model.c: writes what stands before "SV"; reads that into a model that is all 0, to be freed on failure too, which
