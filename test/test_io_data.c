@@ -125,6 +125,7 @@ TEST(libsvm_columns)
 
 TEST(libsvm_refuses)
 {
+    const hinge_data_options command = { .as_command = 1 };
     CHECK_REFUSED("a", "", NULL, 0, "no rows");
     CHECK_REFUSED("a", "1 1:1\n\n1 1:1\n", NULL, 2, "empty line");
     CHECK_REFUSED("a", "1 1:1\n \t\n", NULL, 2, "empty line");
@@ -161,9 +162,10 @@ TEST(libsvm_refuses)
     CHECK_REFUSED("a", "1 1:1\r-1 1:2\r", NULL, 1, "CR alone");
     CHECK_REFUSED("a", "1 1:1\n1 \xef\xbb\xbf\n", NULL, 2, "\\xef\\xbb\\xbf");
     CHECK_REFUSED("a.txt", "5.1,3.5,0\n", NULL, 1, "'5.1,3.5,0' has no pair index:value, but looks like CSV: ");
-    CHECK_REFUSED("a.gz", "1 1:1\ny;a;b\n", NULL, 2, "--format csv");
-    CHECK_REFUSED("a.data", "1\t2\t3\n", NULL, 1, "--format csv");
-    CHECK_REFUSED("a", "1 2 3\n", NULL, 1, "'2' is not index:value");
+    CHECK_REFUSED("a.gz", "1 1:1\ny;a;b\n", &command, 2, "--format csv");
+    CHECK_REFUSED("a.data", "1\t2\t3\n", NULL, 1, "(HINGE_FORMAT_CSV)");
+    CHECK_REFUSED("a", "1 2 3\n", &command, 1, "--format csv");
+    CHECK_REFUSED("a", "1 2 3:4\n", NULL, 1, "'2' is not index:value");
     CHECK_REFUSED("a", "1 1:1e39\n", &((hinge_data_options){ .type = HINGE_F32 }), 1, "single precision");
     CHECK_REFUSED("a",
                   "1 1:1 3:xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n",
@@ -651,14 +653,14 @@ TEST(csv_refuses)
     CHECK_REFUSED("a.csv", "y,a\n", NULL, 0, "no rows");
     CHECK_REFUSED("a.csv", "1,2\n1\n", NULL, 2, "1 columns where line 1 has 2");
     CHECK_REFUSED("a.csv", "1,2\n1,2,3\n", NULL, 2, "3 columns where line 1 has 2");
-    CHECK_REFUSED("a.csv", "1;2,5;3\n2;4,5;3\n", NULL, 2, "column 2: '5;3' has a semicolon: decimal commas");
+    CHECK_REFUSED("a.csv", "1;2,5;3\n2;4,5;3\n", NULL, 2, "column 2 ('5;3'): '5;3' has a semicolon: decimal commas");
     CHECK_REFUSED("a.csv", "1;0,5;0,2\n2;0,1;0,3\n", NULL, 1, "column 1: '1;0' has a semicolon: decimal commas");
-    CHECK_REFUSED("a.csv", "1,2\n1,\n", NULL, 2, "column 2 is empty");
+    CHECK_REFUSED("a.csv", "1,2\n1,\n", NULL, 2, "missing value: column 2 is empty; drop such rows (drop_missing)");
     CHECK_REFUSED("a.csv", "1,,2\n", NULL, 1, "column 2 is empty");
     CHECK_REFUSED("a.csv", "1,2\n\n1,2\n", NULL, 2, "empty line");
     CHECK_REFUSED("a.csv", "1,2\n# c\n", NULL, 2, "'# c'");
-    CHECK_REFUSED("a.csv", "a,b\n1,2\n1,x y\n", NULL, 3, "column 2: 'x y' is not a number");
-    CHECK_REFUSED("a.csv", "1,2\n1,NaN\n", NULL, 2, "column 2: 'NaN' is not finite");
+    CHECK_REFUSED("a.csv", "a,b\n1,2\n1,x y\n", NULL, 3, "column 2 ('b'): 'x y' is not a number");
+    CHECK_REFUSED("a.csv", "1,2\n1,NaN\n", NULL, 2, "missing value: column 2 is 'NaN'; drop");
     CHECK_REFUSED("a.csv", "1,inf\n", NULL, 1, "column 2: 'inf' is not finite");
     CHECK_REFUSED("a.csv", "1,2\ninf,2\n", NULL, 2, "column 1: 'inf' is not finite");
     CHECK_REFUSED("a.csv", "1,2\n9007199254740993,2\n", NULL, 2, "column 1: '9007199254740993' is a whole number");
@@ -670,28 +672,30 @@ TEST(csv_refuses)
     CHECK_REFUSED("a.csv", "1,2\n1,1e39\n", &((hinge_data_options){ .type = HINGE_F32 }), 2,
                   "single precision");
     check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .label_column = 3 }), HINGE_EINVAL, 0,
-                  "label column (--label-column, label_column) 3: there are 2 columns");
-    check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .label_column = -3 }), HINGE_EINVAL, 0,
-                  ") -3: there are 2 columns");
+                  "label_column 3: there are 2 columns");
+    check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .label_column = -3, .as_command = 1 }), HINGE_EINVAL, 0,
+                  "--label-column -3: there are 2 columns");
 }
 
 /* Whether line 1 is a header: told by its fields where they agree, and by the caller otherwise. */
 TEST(csv_headers)
 {
-    const hinge_data_options header = { .header = 1 }, none = { .header = -1 };
+    const hinge_data_options header = { .header = 1 }, none = { .header = -1 }, command = { .as_command = 1 };
     hinge_data data;
     CHECK_READ("a.csv", "y,,b\n1,2,3\n", NULL, 1, 2, 1, 2, 3);
     CHECK_READ("a.csv", "0,1,2\n1,2,3\n", &header, 1, 2, 1, 2, 3);
     CHECK_READ("a.csv", "y,1,2\n1,2,3\n", &header, 1, 2, 1, 2, 3);
     CHECK_READ("a.csv", "0,1,2\n1,2,3\n", &none, 2, 2, 0, 1, 2, 1, 2, 3);
-    CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", NULL, 1, "column 2: 'NA' beside numbers: say whether");
-    CHECK_REFUSED("a.csv", "y,1,2\n1,2,3\n", NULL, 1, "--no-header");
+    CHECK_REFUSED("a.csv", "1,b,3\n1,2,3\n", NULL, 1, "column 2: 'b' beside numbers: say whether");
+    CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", NULL, 1, "missing value: column 2 is 'NA'");
+    CHECK_REFUSED("a.csv", "y,1,2\n1,2,3\n", NULL, 1, "a header (header = 1) or an example (header = -1)");
+    CHECK_REFUSED("a.csv", "y,1,2\n1,2,3\n", &command, 1, "a header (--header) or an example (--no-header)");
     assert_int_equal(parse_bytes("a.csv", "y,1,2\n1,2,3\n", 12, NULL, &data, &err), HINGE_EFORMAT);
     assert_null(strstr(err.text, "or that it is the label")); /* which column 1 is */
-    CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", NULL, 1, ", or that it is the label");
-    CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", &none, 1, "column 2: 'NA' is not a number");
+    CHECK_REFUSED("a.csv", "1,b,3\n1,2,3\n", NULL, 1, ", or that it is the label");
+    CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", &none, 1, "missing value: column 2 is 'NA'");
     CHECK_REFUSED("a.csv", "y,a,b\n1,2,3\n", &none, 1, "column 2: 'a' is not a number; the label is column 1");
-    CHECK_REFUSED("a.csv", "y,a,b\n1,NA,3\n", NULL, 2, "column 2: 'NA' is not a number");
+    CHECK_REFUSED("a.csv", "y,a,b\n1,NA,3\n", NULL, 2, "missing value: column 2 ('a') is 'NA'");
     check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .header = 2 }), HINGE_EINVAL, 0, "header: 2");
 }
 
@@ -737,9 +741,9 @@ TEST(words)
     CHECK_REFUSED("a", "cat 1:1\nnan 1:1\n", NULL, 2, "label 'nan' is not finite");
     CHECK_REFUSED("a", "cat 1:1\ndo\x01g\n", NULL, 2, "label 'do\\x01g' holds a control character");
     CHECK_REFUSED("a.csv", "y,a\ncat,1\n3,1\n", NULL, 3, "column 1: '3' is a number, and that of line 2 a word, 'cat'");
-    CHECK_REFUSED("a.csv", "cat,1\n,1\ncat,2\n", NULL, 2, "column 1 is empty");
+    CHECK_REFUSED("a.csv", "cat,1\n,1\ncat,2\n", NULL, 2, "missing value: column 1 is empty");
     CHECK_REFUSED("a.csv", "y,1,2\ncat,5,6\ncat,7,8\n", NULL, 1, "column 1: 'y' beside numbers: say whether");
-    CHECK_REFUSED("a.csv", "5,6,cat\n7,8,cat\n", NULL, 1, "or that it is the label (--label-column");
+    CHECK_REFUSED("a.csv", "5,6,cat\n7,8,cat\n", NULL, 1, "or that it is the label (label_column or label_name)");
     check_refused("a", "cat 1:1\n", 8, &wrong, HINGE_EINVAL, 0, "'dog' stands twice");
 }
 
@@ -917,9 +921,10 @@ TEST(bad_options)
     check_refused("a", "1 1:1", 5, &((hinge_data_options){ .min_cols = 3, .max_cols = 2 }), HINGE_EINVAL, 0,
                   "min_cols: 3");
     check_refused("a", "1 1:1", 5, &((hinge_data_options){ .label_column = -1 }), HINGE_EINVAL, 0,
-                  "(--label-column, label_column) is for CSV only, and this is LIBSVM text");
-    check_refused("a", "1 1:1", 5, &((hinge_data_options){ .no_labels = 1 }), HINGE_EINVAL, 0,
-                  "(--no-labels, no_labels) is for CSV only");
+                  "label_column is for CSV only, and this is LIBSVM text");
+    check_refused("a", "1 1:1", 5, &((hinge_data_options){ .no_labels = 1, .as_command = 1 }), HINGE_EINVAL, 0,
+                  "--no-labels is for CSV only, and this is LIBSVM text, whose lines begin with labels; a table is "
+                  "read by --format csv");
     hinge_data data;
     assert_int_equal(hinge_data_read(NULL, NULL, &data, NULL), HINGE_EINVAL);
     assert_int_equal(hinge_data_parse("a", NULL, 1, NULL, &data, NULL), HINGE_EINVAL);

@@ -135,7 +135,8 @@ option_parser parse_int, parse_count, parse_size; /* int, uint64_t, size_t; rang
 option_parser parse_bytes, parse_text;   /* size_t, const char *; nothing */
 option_parser parse_choice;              /* int, enum; choices */
 option_parser parse_task, parse_kernel;  /* hinge_task, hinge_kernel_type; nothing */
-option_parser parse_column;              /* long; nothing. Columns count from 1, or from the end by -1 */
+option_parser parse_column;  /* hinge_data_options: label_column, counted from 1 or from the end by -1, or label_name */
+option_parser parse_columns; /* const char *, names or numbers with commas between; several options are one list */
 option_parser parse_weight; /* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise */
 
 /* Rows that several tables have; FIELD is the table's own. */
@@ -293,8 +294,10 @@ double entry_of(const hinge_data *data, size_t i, size_t k);
 /* Lists the different labels in ascending order, and how many rows have each; returns how many there are. The caller
  * frees both. */
 size_t list_labels(const hinge_data *data, double **labels, size_t **counts);
-/* Warns of a table in which no field but the label is found, as where blanks separate them. */
+/* Warns of a table in which no field but the label is found. */
 void warn_of_fields(const char *path, const hinge_data *data);
+/* Warns of features of a table that number its rows. */
+void warn_of_row_numbers(const char *path, const struct data_flags *flags, const hinge_data *data);
 /* Warns of training data whose labels look like something else than the task takes them for. */
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data);
 /* Returns the place of a label in a list; count: it is not there. */

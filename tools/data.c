@@ -15,8 +15,16 @@ const struct tool_option data_options[] = {
       "read data as auto, libsvm, npy or csv, each also\ncompressed with xz or gz (auto)" },
     { 0, "labels", "FILE.npy", parse_text, FIELD(read.labels_path), NULL,
       "read the labels of .npy data from FILE.npy" },
-    { 0, "label-column", "K", parse_column, FIELD(read.label_column), NULL,
-      "take labels of CSV from column K, from 1, or from -1\nfor the last (1)" },
+    { 0, "label-column", "COLUMN", parse_column, FIELD(read), NULL,
+      "take labels of CSV from this column, by its name in\nthe header or its number: from 1, or from -1 for the\n"
+      "last (the model's or, in training, the first one that\nthe next two do not name)" },
+    { 0, "columns", "LIST", parse_columns, FIELD(read.take), NULL,
+      "take these columns of CSV for features, as\nage,5,7-9 (all but the label)" },
+    { 0, "ignore", "LIST", parse_columns, FIELD(read.leave_out), NULL, "leave these columns of CSV out" },
+    { 0, "categories", "LIST", parse_columns, FIELD(read.categories), NULL,
+      "make of each word in these columns a feature that is\n0 or 1; the model keeps the words" },
+    OPTION_FLAG("drop-missing", read.drop_missing,
+                "leave out rows of CSV in which a value is missing:\nempty, NA, N/A, NaN, null or ?"),
     OPTION_FLAG("no-labels", read.no_labels, "read CSV without a label column"),
     OPTION_FLAG("header", read.header,
                 "pass over line 1 of CSV as a header (done anyway\nwhere none of its fields is a number)"),
@@ -51,13 +59,14 @@ hinge_data_options reading(const struct data_flags *flags)
     if (options.header && flags->no_header)
         die(EXIT_USAGE, "--header and --no-header do not go together");
     options.header -= flags->no_header;
+    options.as_command = 1;
     return options;
 }
 
 void warn_of_fields(const char *path, const hinge_data *data)
 {
     if (data->format == HINGE_FORMAT_CSV && data->file_cols == 0)
-        warn("%s: a line has its label and no feature; commas, semicolons or tabs are to separate them", path);
+        warn("%s: a line has its label and no feature", path);
 }
 
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int threads, hinge_data *data)
@@ -66,8 +75,9 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
     options.min_cols = min_cols > options.min_cols ? min_cols : options.min_cols;
     options.threads = threads;
     check((flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &failure));
-    if (!flags->ranks)
-        warn_of_fields(path, data);
+    size_t dropped = flags->ranks && options.drop_missing ? flags->ranks->rows(data->dropped) : data->dropped;
+    if (dropped)
+        warn("%s: %zu rows with missing values are left out", path, dropped);
 }
 
 /* Returns the number of features of data, those included that flags let be dropped. */
@@ -133,7 +143,7 @@ static void check_columns(const char *path, const struct data_flags *flags, cons
     const char *hint = "";
     if (data->format == HINGE_FORMAT_LIBSVM || count == cols || (count > cols && zero_from(data, cols, flags->ranks)))
         return;
-    if (data->label_column && !flags->read.label_column && data->file_cols + 1 == cols)
+    if (data->label_column && !flags->read.label_column && !flags->read.label_name && data->file_cols + 1 == cols)
         hint = "; column 1 was taken for the label: say --no-labels if it is a feature";
     else if (data->format == HINGE_FORMAT_CSV && !data->labelled && data->file_cols == cols + 1)
         hint = "; leave out --no-labels if there is a label among them";
@@ -166,6 +176,8 @@ void load_for_model(const char *path, const struct data_flags *flags, hinge_mode
     struct data_flags some = *flags;
     some.read.columns = hinge_model_columns(model, &some.read.n_columns);
     some.read.words = hinge_model_words(model);
+    some.read.names = hinge_model_names(model);
+    some.read.target = hinge_model_target(model);
     some.read.precomputed = hinge_model_kernel(model).type == HINGE_PRECOMPUTED;
     load_test(path, &some, hinge_model_n_features(model), threads, data);
     fit_test(model, data);
@@ -180,7 +192,8 @@ void need_labels(const char *path, const hinge_data *data, const char *what, con
             data->words.word[0], what);
     if (data->format == HINGE_FORMAT_NPY)
         die(EXIT_DATA, "%s: the file has no labels to %s; give %s FILE.npy", path, what, option);
-    die(EXIT_DATA, "%s: there are no labels to %s; leave out --no-labels", path, what);
+    die(EXIT_DATA, "%s: there are no labels to %s; name their column by --label-column, and leave out --no-labels",
+        path, what);
 }
 
 /* ---- Labels ---- */
@@ -247,15 +260,19 @@ size_t list_labels(const hinge_data *data, double **labels, size_t **counts)
     return found;
 }
 
-static void warn_of_classes(const char *path, const hinge_data *data)
+static void warn_of_classes(const char *path, const struct data_flags *flags, const hinge_data *data)
 {
-    enum { FEW = 10 };
+    enum { FEW = 10, MANY = 300 };
     double *labels;
     size_t *counts, n = data->x.rows, classes = list_labels(data, &labels, &counts);
     int whole = 1, words = data->words.count > 0;
     char room[LABEL_ROOM];
     for (size_t k = 0; k < classes; k++)
         whole &= labels[k] == floor(labels[k]);
+    if (words && classes > MANY && data->format == HINGE_FORMAT_CSV && !flags->read.label_column &&
+        !flags->read.label_name)
+        die(EXIT_DATA, "%s: column %zu, which was taken for the label, has %zu different words, each of which would be "
+            "a class: name the label's column by --label-column, be it this one", path, data->label_column, classes);
     if (classes == 1)
         warn("%s: all examples have the label %s, and a model of them predicts nothing else", path,
              label_text(&data->words, labels[0], 17, room));
@@ -270,33 +287,66 @@ static void warn_of_classes(const char *path, const hinge_data *data)
     free(counts);
 }
 
-/* Tells whether labels are 0, 1, 2, ... or 1, 2, 3, ... */
-static int numbers_rows(const hinge_data *data)
+/* Tells whether numbers are 0, 1, 2, ... or 1, 2, 3, ...; or, in any order, different whole ones. */
+static int numbers_rows(double *value, size_t n, int sorted)
 {
     size_t i = 0;
-    while (i < data->x.rows && data->y[i] == data->y[0] + (double)i)
+    while (i < n && value[i] == value[0] + (double)i)
         i++;
-    return i > 2 && i == data->x.rows && (data->y[0] == 0 || data->y[0] == 1);
+    if (i > 2 && i == n && (value[0] == 0 || value[0] == 1))
+        return 1;
+    if (sorted || n < 3)
+        return 0;
+    qsort(value, n, sizeof *value, compare_reals);
+    for (i = 0; i < n && value[i] >= 0 && value[i] == floor(value[i]) && (i == 0 || value[i] > value[i - 1]);)
+        i++;
+    return i == n;
+}
+
+void warn_of_row_numbers(const char *path, const struct data_flags *flags, const hinge_data *data)
+{
+    static const char unnamed[] = "column ";
+    size_t n = data->x.rows;
+    double *value = allocate(n, sizeof *value);
+    for (size_t k = 0; k < data->x.cols && data->format == HINGE_FORMAT_CSV; k++) {
+        const char *name = k < data->names.count ? data->names.word[k] : "";
+        int bare = strncmp(name, unnamed, sizeof unnamed - 1) == 0;
+        char number[24];
+        for (size_t i = 0; i < n; i++)
+            value[i] = entry_of(data, i, k);
+        if (!numbers_rows(value, n, !bare && strcmp(name, "Unnamed: 0") != 0))
+            continue;
+        snprintf(number, sizeof number, "%zu", k + 1 + (data->label_column && data->label_column <= k + 1));
+        if (!*name && (flags->read.take || flags->read.leave_out))
+            warn("%s: feature %zu numbers the rows: --ignore leaves its column out", path, k + 1);
+        else
+            warn("%s: column %s, which was taken for a feature, numbers the rows, as R and pandas write it: --ignore "
+                 "%s leaves it out",
+                 path, bare ? name + sizeof unnamed - 1 : *name ? name : number,
+                 bare ? name + sizeof unnamed - 1 : *name ? name : number);
+    }
+    free(value);
 }
 
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data)
 {
     size_t i = 0;
     if (hinge_task_info(task)->classifies)
-        warn_of_classes(path, data);
-    if (!data->label_column || flags->read.label_column || data->words.count)
+        warn_of_classes(path, flags, data);
+    if (!data->label_column || flags->read.label_column || flags->read.label_name || data->words.count)
         return;
-    if (numbers_rows(data))
-        warn("%s: column 1, which was taken for the label, numbers the rows, as an index of pandas does: write the "
-             "table without it (index=False)",
-             path);
+    if (numbers_rows(data->y, data->x.rows, 1))
+        warn("%s: column %zu, which was taken for the label, numbers the rows, as R and pandas write it: --ignore %zu "
+             "leaves it out",
+             path, data->label_column, data->label_column);
     if (task != HINGE_ONE_CLASS)
         return;
     while (i < data->x.rows && fabs(data->y[i]) == 1)
         i++;
     if (i < data->x.rows)
-        warn("%s: column 1 was taken for the label, which one_class does not need: say --no-labels if it is a feature",
-             path);
+        warn("%s: column %zu was taken for the label, which one_class does not need: say --no-labels if it is a "
+             "feature",
+             path, data->label_column);
 }
 
 size_t place_of(const double *labels, size_t count, double label)

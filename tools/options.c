@@ -80,9 +80,23 @@ PARSER(parse_size, size_t, integer_value(use, use->detail, PTRDIFF_MAX))
 
 void parse_column(const struct option_use *use, void *field)
 {
-    *(long *)field = (long)integer_value(use, &range_any, INT32_MAX);
-    if (*(long *)field == 0)
+    hinge_data_options *options = field;
+    char *end;
+    (void)strtol(use->text, &end, 10);
+    options->label_name = *end ? use->text : NULL;
+    if (*end)
+        return;
+    options->label_column = (long)integer_value(use, &range_any, INT32_MAX);
+    if (options->label_column == 0)
         die(EXIT_USAGE, "%s: '%s' is none: columns count from 1, or from -1 for the last", use->shown, use->text);
+}
+
+void parse_columns(const struct option_use *use, void *field)
+{
+    const char **list = field;
+    if (!*use->text)
+        die(EXIT_USAGE, "%s: the value is empty", use->shown);
+    *list = *list ? join(*list, ",", use->text) : use->text;
 }
 
 void parse_bytes(const struct option_use *use, void *field)

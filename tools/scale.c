@@ -130,6 +130,7 @@ int command_scale(int argc, char **argv)
     s.data.read.type = HINGE_F64;
     s.data.read.drop_empty = !s.restore; /* which may have ranges of features that are empty here */
     load_data(path, &s.data, s.ranges.x.n_features, 0, &data);
+    warn_of_row_numbers(path, &s.data, &data);
     check_words(path, &s, &data.words);
     ranges_measure(s.restore ? &here : &s.ranges, &data);
     if (s.restore) {

@@ -282,6 +282,11 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
     /* a model's scaling is told of all features */
     flags.read.drop_empty = !ranks && !flags.read.precomputed && (!s->scale || (!in_place && !s->grid));
     load_data(s->data_path, &flags, ranges.x.n_features, s->params.threads, data);
+    int none = data->file_cols == 0 && data->x.cols == 0;
+    if (ranks ? s->data.ranks->all(none) : none)
+        die(EXIT_DATA, "%s: there are labels and no features to train on", s->data_path);
+    if (!ranks)
+        warn_of_row_numbers(s->data_path, &s->data, data);
     if (s->scale_restore)
         restore_ranges(s, &ranges, data);
     else if (in_place)
@@ -448,6 +453,8 @@ void train_run(struct train_settings *s, struct train_run *run)
         check(hinge_model_set_columns(run->model, run->data.columns, run->data.x.cols, &failure));
     if (run->model && hinge_model_labels(run->model))
         check(hinge_model_set_words(run->model, &run->data.words, &failure));
+    if (run->data.names.count && run->model)
+        check(hinge_model_set_names(run->model, &run->data.names, run->data.target, &failure));
     if (s->record && run->model)
         check(hinge_model_set_training(run->model, &s->params, &failure));
     if (run->report.outcome == HINGE_NONFINITE && s->data.ranks)
@@ -467,6 +474,8 @@ static void read_test(const struct train_settings *s, struct train_run *run)
     flags.read.columns = run->data.columns;
     flags.read.n_columns = run->data.x.cols;
     flags.read.words = run->data.labelled && run->data.words.count ? &run->data.words : NULL;
+    flags.read.names = run->data.names.count ? &run->data.names : NULL;
+    flags.read.target = run->data.target;
     flags.read.precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
     load_test(s->test, &flags, run->data.x.cols, s->params.threads, &run->test);
     need_labels(s->test, &run->test, "compare with", "--test-labels");

@@ -4,9 +4,13 @@
  * Data: LIBSVM text, .npy and CSV, each also compressed with xz or gz (told by content, not by name).
  *   LIBSVM  "<label> <index>:<value> ...", indices from 1 and ascending; what is left out is 0; "# ..." may end a line
  *   .npy    two dimensions of floats (4 or 8 bytes), integers or bools, in C's order or Fortran's; labels may have one
- *   CSV     fields separated by commas, or else semicolons or tabs, as line 1 tells; a field may be in quotes. Line 1
- *           is passed over as a header if no field of it is a number. Where only some are, options.header must say what
- *           it is, unless only the label is no number and other lines have that word too
+ *   CSV     fields separated by commas, or else semicolons, tabs or blanks, as line 1 tells; a field may be in quotes.
+ *           Line 1 is a header, which names the columns, if no field of it is a number, or if options name columns.
+ *           Where only some are, options.header must say what it is, unless only the label is no number and other lines
+ *           have that word too. Where line 2 has a field more than the header, the first column is one of rows' names,
+ *           as R writes it, called "column 1" as others that have no name. Fields are decimal numbers, or words where
+ *           options.categories says so. Missing values (empty, NA, N/A, NaN, null, ?) are refused, or their rows
+ *           dropped
  * Labels are numbers or, in all lines of LIBSVM text or CSV, words: see hinge_data.words.
  * Text may begin with a byte-order mark (UTF-8).
  * Numbers are read and written without regard to the locale. Model files are LIBSVM's; a model that LIBSVM
@@ -44,6 +48,23 @@ typedef struct hinge_data_options {
     long label_column;       /* CSV: from 1, or negative from the end (-1 the last); 0: the first. Elsewhere 0 */
     int no_labels;           /* CSV: 1: there is no label column, and y is all 0; .npy never has one, LIBSVM always */
     int header;              /* CSV: 1: line 1 is a header; -1: it is an example; 0: told by its fields, see above */
+    /* CSV: columns, each by its name in line 1 or, if none is called so, its number as above, or from one to another:
+     * "age,fare,5-7,-1"; in double quotes where a name holds a comma. NULL: none is named. */
+    const char *label_name;  /* the label's column, instead of label_column */
+    const char *take;        /* columns that become features; NULL: all but the label. Without a label column named, the
+                              * first one that is neither taken nor left out is the label */
+    const char *leave_out;   /* columns that do not */
+    const char *categories;  /* columns whose words become a column of 0 and 1 each, in the order of strcmp, called
+                              * "column=word"; at most 1000 a column */
+    const hinge_words *names; /* CSV: the names of a model's features (hinge_model_names), by which a table that has a
+                              * header is matched: its columns come in this order, others are left out, and one that
+                              * lacks is EFORMAT, as is a word that is none of its categories. NULL: columns are as they
+                              * are */
+    const char *target;      /* the name of its label (hinge_model_target): without a label column named, this one is
+                              * it, and a table that has none has no labels; with names only. NULL: not known */
+    int drop_missing;        /* CSV: 1: leave out rows with missing values, of columns that are used */
+    int as_command;          /* 1: errors name what to change as options of the command hinge are called, not as these
+                              * fields are: --label-column, label_column */
     const hinge_words *words; /* the words of a model (hinge_model_words), which keep their numbers in y; other words
                                * get the numbers behind. NULL: words are numbered in the order in which they come */
     const char *labels_path; /* .npy: name of a file of n labels; NULL: y is all 0 */
@@ -60,6 +81,10 @@ typedef struct hinge_data {
     int labelled;        /* 1: y is from the file, or from labels_path */
     size_t label_column; /* CSV: the column that y is from, from 1; 0: none */
     int header;          /* CSV: 1: line 1 was passed over */
+    hinge_words names;   /* CSV with a header, or with categories: [file_cols] of the columns of x; count 0: they have
+                          * none, or not each its own */
+    char *target;        /* CSV with a header: the name of the label's column; NULL: none */
+    size_t dropped;      /* rows that were left out for missing values */
     size_t file_cols;   /* highest feature of the file, even if left out of x */
     size_t *columns;    /* the feature, from 1, of each column of x, but for the norm that options.columns adds; NULL:
                          * column j is feature j + 1 */

@@ -57,6 +57,8 @@ void hinge_data_free(hinge_data *data)
     hg_free(data->serial);
     hg_free(data->columns);
     hg_words_free(&data->words);
+    hg_words_free(&data->names);
+    hg_free(data->target);
     *data = (hinge_data){ 0 };
 }
 
@@ -168,15 +170,15 @@ static const char *label_end(const char *p, const char *end)
     return stop > p && *p != '#' && (stop == end || hg_is_blank(*stop)) ? stop : NULL;
 }
 
-/* Fields apart by commas, semicolons or tabs, and no pair among them. */
+/* Fields apart by commas, semicolons, tabs or blanks, and no pair among them. */
 static bool looks_like_csv(const struct hg_line *line)
 {
     const char *p = hg_skip_blanks(line->p, line->end), *end = line->end;
     while (end > p && hg_is_blank(end[-1]))
         end--;
     size_t length = (size_t)(end - p);
-    return memchr(p, ':', length) == NULL &&
-           (memchr(p, ',', length) != NULL || memchr(p, ';', length) != NULL || memchr(p, '\t', length) != NULL);
+    return length > 0 && *p != '#' && memchr(p, ':', length) == NULL &&
+           (memchr(p, ',', length) != NULL || memchr(p, ';', length) != NULL || hg_word_end(p, end) < end);
 }
 
 /* Holds how lines become rows. */
@@ -186,6 +188,7 @@ struct libsvm {
     bool rest;                 /* the last column is the norm of the others */
     bool finding;              /* columns are being found */
     struct hg_labels labels;
+    bool as_command;           /* messages name options of the command */
 };
 
 /* Reads one line into row i. */
@@ -220,12 +223,13 @@ static hinge_status read_pairs_line(const void *arg, const struct hg_line *given
 static hinge_status read_libsvm_line(const void *arg, const struct hg_line *line, size_t i, size_t *nonzeros,
                                      hinge_error *err)
 {
+    const struct libsvm *libsvm = arg;
     hinge_status status = read_pairs_line(arg, line, i, nonzeros, err);
     if (status == HINGE_EFORMAT && looks_like_csv(line))
         return hg_fail_line(err, line,
-                            "'%s' has no pair index:value, but looks like CSV: read it as such (--format csv, "
-                            "HINGE_FORMAT_CSV)",
-                            hg_excerpt_all(line->p, line->end).text);
+                            "'%s' has no pair index:value, but looks like CSV: read it as such (%s)",
+                            hg_excerpt_all(line->p, line->end).text,
+                            libsvm->as_command ? "--format csv" : "HINGE_FORMAT_CSV");
     return status;
 }
 
@@ -297,7 +301,7 @@ const char *hg_lines_of_part(const struct hg_file_part *part, const char *text, 
 static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     struct hg_lines lines;
-    struct libsvm libsvm = { .data = data };
+    struct libsvm libsvm = { .data = data, .as_command = source->options->as_command };
     const char *rest = source->data;
     const struct hg_line line = hg_next_line(source->name, 1, &rest, source->data + source->size);
     const char *label = hg_skip_blanks(line.p, line.end), *stop = label_end(label, line.end);
@@ -409,6 +413,40 @@ static hinge_status read_as(hinge_format format, struct hg_source *source, hinge
     return hg_read_csv(source, data, err);
 }
 
+/* Refuses options that the file's format does not have. */
+static hinge_status check_format(const char *name, hinge_format format, const hinge_data_options *o, hinge_error *err)
+{
+    const char *formats[] = { [HINGE_FORMAT_LIBSVM] = "LIBSVM text, whose lines begin with labels",
+                              [HINGE_FORMAT_NPY] = ".npy", [HINGE_FORMAT_CSV] = "CSV" };
+    const struct {
+        bool given;
+        hinge_format format, other; /* that have it */
+        const char *option, *field, *of;
+    } rows[] = {
+        { o->labels_path != NULL, HINGE_FORMAT_NPY, HINGE_FORMAT_NPY, "--labels", "labels_path", ".npy data" },
+        { o->label_column != 0, HINGE_FORMAT_CSV, HINGE_FORMAT_CSV, "--label-column", "label_column", "CSV" },
+        { o->label_name != NULL, HINGE_FORMAT_CSV, HINGE_FORMAT_CSV, "--label-column", "label_name", "CSV" },
+        { o->no_labels, HINGE_FORMAT_CSV, HINGE_FORMAT_NPY, "--no-labels", "no_labels", "CSV" },
+        { o->take != NULL, HINGE_FORMAT_CSV, HINGE_FORMAT_CSV, "--columns", "take", "CSV" },
+        { o->leave_out != NULL, HINGE_FORMAT_CSV, HINGE_FORMAT_CSV, "--ignore", "leave_out", "CSV" },
+        { o->categories != NULL, HINGE_FORMAT_CSV, HINGE_FORMAT_CSV, "--categories", "categories", "CSV" },
+        { o->drop_missing, HINGE_FORMAT_CSV, HINGE_FORMAT_CSV, "--drop-missing", "drop_missing", "CSV" },
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (rows[k].given && format != rows[k].format && format != rows[k].other)
+            return hg_fail_at(err, HINGE_EINVAL, name, 0, "%s is for %s only, and this is %s%s",
+                              o->as_command ? rows[k].option : rows[k].field, rows[k].of, formats[format],
+                              rows[k].format != HINGE_FORMAT_CSV || format != HINGE_FORMAT_LIBSVM ? ""
+                              : o->as_command ? "; a table is read by --format csv"
+                                              : "; a table is read by HINGE_FORMAT_CSV");
+    if (o->precomputed && format != HINGE_FORMAT_LIBSVM)
+        return hg_fail_at(err, HINGE_EINVAL, name, 0, "precomputed: only LIBSVM data has serial numbers");
+    if (o->columns != NULL && (format != HINGE_FORMAT_LIBSVM || o->precomputed))
+        return hg_fail_at(err, HINGE_EINVAL, name, 0,
+                          "only LIBSVM text without serial numbers is read by a model's columns");
+    return HINGE_OK;
+}
+
 /* Reads bytes, which are unpacked already. */
 static hinge_status parse(const char *name, const struct hg_bytes *bytes, struct hg_file_part part,
                           const hinge_data_options *options, hinge_data *data, hinge_error *err)
@@ -421,22 +459,7 @@ static hinge_status parse(const char *name, const struct hg_bytes *bytes, struct
                                 .part = part };
     hinge_format format = format_of(&source);
     hinge_data made = { .format = format };
-    if (options->labels_path != NULL && format != HINGE_FORMAT_NPY)
-        return hg_fail_at(err, HINGE_EINVAL, name, 0,
-                          "labels in another file (--labels, labels_path) are for .npy data only, and this is %s",
-                          format == HINGE_FORMAT_CSV ? "CSV" : "LIBSVM text");
-    if (options->label_column != 0 && format != HINGE_FORMAT_CSV)
-        return hg_fail_at(err, HINGE_EINVAL, name, 0,
-                          "a column of labels (--label-column, label_column) is for CSV only, and this is %s",
-                          format == HINGE_FORMAT_NPY ? ".npy" : "LIBSVM text, whose lines begin with theirs");
-    if (options->no_labels && format == HINGE_FORMAT_LIBSVM)
-        return hg_fail_at(err, HINGE_EINVAL, name, 0,
-                          "no labels (--no-labels, no_labels) is for CSV only: lines of LIBSVM text begin with theirs");
-    if (options->precomputed && format != HINGE_FORMAT_LIBSVM)
-        return hg_fail_at(err, HINGE_EINVAL, name, 0, "precomputed: only LIBSVM data has serial numbers");
-    if (options->columns != NULL && (format != HINGE_FORMAT_LIBSVM || options->precomputed))
-        return hg_fail_at(err, HINGE_EINVAL, name, 0,
-                          "only LIBSVM text without serial numbers is read by a model's columns (options.columns)");
+    HG_TRY(check_format(name, format, options, err));
     hinge_status status = read_as(format, &source, &made, err);
     if (status != HINGE_OK) {
         hinge_data_free(&made);
