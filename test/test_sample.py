@@ -81,7 +81,15 @@ check("a number among words", "words:3: label '7' is a number" in
 check("precomputed", run(hinge, "check", "--precomputed", write("kernel", "1 0:1 1:1 2:0\n2 0:2 1:0 2:1\n")).stdout ==
       "No error.\n" and "kernel:1: index 0" in run(hinge, "check", "kernel").stdout)
 done = run(hinge, "check", write("t.csv", "1,2,3\n1,2\n1,x,3\n"))
-check("CSV: the first fault", done.returncode == 1 and "t.csv:2" in done.stdout and "Found 1 lines" in done.stdout)
+check("CSV: each faulty line", done.returncode == 1 and "t.csv:2: 2 columns" in done.stdout and
+      "t.csv:3: column 2: 'x'" in done.stdout and "Found 2 lines" in done.stdout, done.stdout)
+bad = {3: "'x' is not a number", 4: "missing value", 6: "'z' is no number", 7: "3 columns where line 1 has 2"}
+done = run(hinge, "check", write("t.csv", "y,a\n1,2\n1,x\n2,NA\n3,4\nz,1\n1,2,3\n7,8\n"))
+said = done.stdout.splitlines()
+check("and behind a header", len(said) == 5 and all(f"t.csv:{k}: " in text and bad[k] in text
+                                                    for k, text in zip(bad, said)), said)
+check("a table of words", run(hinge, "check", "--categories", "a", "--label-column", "y", write("t.csv", "a,y\nu,1\nv,2\n"))
+      .stdout == "No error.\n")
 check("a file of nothing", run(hinge, "check", write("none", "")).returncode == 1)
 check("no file", run(hinge, "check", "absent").returncode == 1 and run(hinge, "check").returncode == 2)
 
@@ -114,6 +122,19 @@ write("t.csv", "kind,x\n" + "".join(f"{'ab'[k % 2]},{k}\n" for k in range(10)))
 run(hinge, "sample", "--header", "t.csv", 4, "part", "rest")
 check("a header begins both", lines_of("part")[0] == lines_of("rest")[0] == "kind,x\n" and len(lines_of("part")) == 5 and
       len(lines_of("rest")) == 7)
+done = run(hinge, "sample", "t.csv", 4, "part", "rest")
+check("which is found by itself", done.returncode == 0 and len(lines_of("part")) == 5 and len(lines_of("rest")) == 7 and
+      lines_of("part")[0] == lines_of("rest")[0] == "kind,x\n", done.stderr)
+write("t.csv", "id,x,kind\n" + "".join(f"{k},{k},\"{'a, b' if k % 4 else 'c'}\"\n" for k in range(40)))
+done = run(hinge, "sample", "--label-column", "kind", "t.csv", 10, "part", "rest")
+part = lines_of("part")[1:]
+check("classes by a column's name", len(part) == 10 and sum("c" in line for line in part) == 3, done.stderr, part)
+write("t.txt", read("t.csv").replace("\"a, b\"", "d").replace(",", " "))
+done = run(hinge, "sample", "--format", "csv", "--label-column", -1, "t.txt", 10, "part", "rest")
+part = lines_of("part")[1:]
+check("by its number, of a table of blanks", len(part) == 10 and sum("c" in line for line in part) == 3, done.stderr)
+write("t.csv", "y,x\n" + "".join(f"{k / 7},?\n" for k in range(20)))
+check("at random, whatever the labels are", len(run(hinge, "sample", "-s", 1, "t.csv", 5).stdout.splitlines()) == 6)
 rare = lines_of("rare")
 for files in ["rare"], ["half", "rare"], ["half", "half"], ["half", "no-folder/rest"]:
     done = run(hinge, "sample", "rare", 20, *files)

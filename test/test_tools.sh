@@ -177,7 +177,7 @@ refuses 1 "absent" scale absent
 refuses 1 "absent" train --scale-restore absent two
 refuses 1 "two:1: x expected" train --scale-restore two two
 refuses 1 "absent" calibrate absent two
-refuses 1 "real:1: " calibrate real two
+refuses 1 "real: these are data, where a model is expected" calibrate real two
 refuses 1 "absent" scale -r absent two
 refuses 1 "two" scale -r two two
 printf '1 1:-1e308\n2 1:1e308\n1 1:0\n' >wide
@@ -372,7 +372,8 @@ check "reads it so" "$hinge" predict -q --format csv two.txt two.model again
 check "to the same" cmp labels again
 check "info tells of the header" "$hinge" info headed.csv
 check "in words" has out '^header *line 1$'
-check "and of the label" has out '^label *column 1 of 6$'
+check "and of the label" has out '^label *column 1, y$'
+check "and of names" has out '^names *a, b, c, d, e$'
 "$hinge" info --json --label-column -1 last.csv >report 2>err
 check "in JSON too" has report '"label_column": 6'
 
@@ -581,7 +582,7 @@ check "each fold has ranges of its own" awk -v got="$(sed -n 's/.*Mean squared e
 echo "# classes"
 check "trains with another positive class" "$hinge" train -q --positive -1 two other.model
 check "the first of the model" has other.model '^label -1 1$'
-refuses 1 "no row has label 9" train --positive 9 two
+refuses 2 "--positive: no example has label 9" train --positive 9 two
 check "trains one-vs-rest" "$hinge" train -q -c 10 --multiclass ovr three rest.model
 check "predicts by it" "$hinge" predict --decisions decisions three rest.model labels
 paste labels decisions >both

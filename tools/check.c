@@ -13,51 +13,83 @@ static const struct tool_option check_options[] = {
 };
 
 static const char usage[] = "usage: hinge check [options] data_file\n\n"
-                            "Tells each line of LIBSVM text that cannot be read, and why; of other formats the first\n"
-                            "such line. Exit status 1 if there is one.";
+                            "Tells each line of LIBSVM text or CSV that cannot be read, and why. Exit status 1 if there\n"
+                            "is one.";
 
-/* Tells whether a line can be read behind another one, by which a label is to be a number or a word; says why not. */
-static int is_good(const hinge_data_options *options, const char *path, const struct text_lines *lines, size_t behind,
-                   size_t k)
+/* Lines that are put before one, so that it is read as in the file: those that say how. */
+struct context {
+    const char *path;
+    const struct text_lines *lines;
+    hinge_data_options options;
+    size_t header; /* 1: line 1 is one */
+    size_t good;   /* a line whose label tells whether labels are numbers or words; SIZE_MAX: there is none yet */
+};
+
+static void append(char *text, size_t *size, const struct text_lines *lines, size_t k)
 {
-    size_t before = behind < k ? lines->start[behind + 1] - lines->start[behind] : 0;
     size_t own = lines->start[k + 1] - lines->start[k];
-    char *text = allocate(before + own, 1);
+    memcpy(text + *size, lines->bytes + lines->start[k], own);
+    *size += own;
+}
+
+/* Tells whether line k can be read, and says why not. */
+static int is_good(const struct context *c, size_t k)
+{
+    const struct text_lines *lines = c->lines;
+    size_t room = lines->start[1] + lines->start[k + 1] - lines->start[k], size = 0;
+    char *text;
     hinge_data data;
     hinge_status status;
-    memcpy(text, lines->bytes + lines->start[behind], before);
-    memcpy(text + before, lines->bytes + lines->start[k], own);
-    status = hinge_data_parse("", text, before + own, options, &data, &failure);
+    if (c->good != SIZE_MAX)
+        room += lines->start[c->good + 1] - lines->start[c->good];
+    text = allocate(room, 1);
+    if (c->header)
+        append(text, &size, lines, 0);
+    if (c->good != SIZE_MAX)
+        append(text, &size, lines, c->good);
+    append(text, &size, lines, k);
+    status = hinge_data_parse("", text, size, &c->options, &data, &failure);
     free(text);
     if (status == HINGE_OK) {
         hinge_data_free(&data);
         return 1;
     }
     if (status != HINGE_EFORMAT)
-        die(EXIT_DATA, "%s:%zu: %s", path, k + 1, failure.text);
-    printf("%s:%zu: %s\n", path, k + 1, *failure.text == ':' ? strchr(failure.text, ' ') + 1 : failure.text);
+        die(EXIT_DATA, "%s:%zu: %s", c->path, k + 1, failure.text);
+    printf("%s:%zu: %s\n", c->path, k + 1, *failure.text == ':' ? strchr(failure.text, ' ') + 1 : failure.text);
     return 0;
 }
 
-/* Tells whether a file is no LIBSVM text, of whose lines each stands for itself. */
-static int is_table(const char *path, const struct text_lines *lines, hinge_format format)
+/* Tells whether line 1 is a header, by reading it twice without its features. */
+static int has_header(const struct context *c)
 {
-    const char *name = base_name(path);
-    if (format != HINGE_FORMAT_AUTO)
-        return format != HINGE_FORMAT_LIBSVM;
-    return strstr(name, ".csv") || strstr(name, ".tsv") || strncmp(lines->bytes, "\x93NUMPY", 6) == 0;
+    hinge_data_options layout = c->options;
+    size_t size = 0;
+    char *text = allocate(2, c->lines->start[1]);
+    hinge_data data = { 0 };
+    append(text, &size, c->lines, 0);
+    append(text, &size, c->lines, 0);
+    layout.take = "";
+    layout.categories = NULL;
+    (void)hinge_data_parse("", text, size, &layout, &data, NULL);
+    int header = data.header;
+    hinge_data_free(&data);
+    free(text);
+    return header;
 }
 
 /* Tells each faulty line, and returns how many there are. */
-static size_t check_lines(hinge_data_options options, const char *path, const struct text_lines *lines)
+static size_t check_lines(struct context *c)
 {
-    size_t bad = 0, good = 0; /* good: the first good line, once not all have been bad */
-    options.format = HINGE_FORMAT_LIBSVM;
-    options.threads = 1;
-    for (size_t k = 0; k < lines->count; k++) {
-        int fine = is_good(&options, path, lines, bad == k ? k : good, k);
-        if (fine && bad == k)
-            good = k;
+    size_t bad = 0;
+    c->options.threads = 1;
+    if (c->options.format == HINGE_FORMAT_CSV)
+        c->header = (size_t)has_header(c);
+    c->good = SIZE_MAX;
+    for (size_t k = c->header; k < c->lines->count; k++) {
+        int fine = is_good(c, k);
+        if (fine && c->good == SIZE_MAX)
+            c->good = k;
         bad += !fine;
     }
     return bad;
@@ -75,6 +107,7 @@ int command_check(int argc, char **argv)
     hinge_data data = { 0 };
     hinge_status status;
     size_t bad = 0;
+    int table, npy;
     parse_command(argc, argv, &line);
     options = reading(&flags);
     options.min_cols = 0; /* which no line lacks */
@@ -85,13 +118,18 @@ int command_check(int argc, char **argv)
         check(status);
     if (status == HINGE_OK)
         warn_of_fields(path, &data);
-    if (status == HINGE_EFORMAT && !is_table(path, &lines, options.format))
-        bad = check_lines(options, path, &lines);
+    table = is_table(path, lines.bytes, options.format);
+    npy = options.format == HINGE_FORMAT_NPY || strncmp(lines.bytes, "\x93NUMPY", 6) == 0;
+    if (status == HINGE_EFORMAT && !npy) {
+        struct context context = { path, &lines, options, 0, 0 };
+        context.options.format = table ? HINGE_FORMAT_CSV : HINGE_FORMAT_LIBSVM;
+        bad = check_lines(&context);
+    }
     if (status == HINGE_EFORMAT && bad == 0) {
         puts(failure.text);
         bad = 1;
     }
-    if (!is_table(path, &lines, options.format) && lines.count && lines.bytes[lines.start[lines.count] - 1] != '\n')
+    if (!table && lines.count && lines.bytes[lines.start[lines.count] - 1] != '\n')
         warn("%s:%zu: no newline ends the last line, which checkdata.py does not let pass", path, lines.count);
     if (bad)
         printf("Found %zu lines with error.\n", bad);

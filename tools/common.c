@@ -128,6 +128,43 @@ char *join(const char *a, const char *b, const char *c)
     return text;
 }
 
+/* Counts letters to change, leave out, add, or swap with the next, from a to b (Damerau 1964, of neighbours). */
+static size_t distance(const char *a, const char *b)
+{
+    enum { MOST = 40 };
+    size_t n = strlen(a), m = strlen(b), row[MOST + 1][MOST + 1];
+    if (n > MOST || m > MOST)
+        return SIZE_MAX;
+    for (size_t i = 0; i <= n; i++)
+        for (size_t k = 0; k <= m; k++) {
+            size_t least = i + k;
+            if (i && k)
+                least = row[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
+            if (i && row[i - 1][k] + 1 < least)
+                least = row[i - 1][k] + 1;
+            if (k && row[i][k - 1] + 1 < least)
+                least = row[i][k - 1] + 1;
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] && row[i - 2][k - 2] + 1 < least)
+                least = row[i - 2][k - 2] + 1;
+            row[i][k] = least;
+        }
+    return row[n][m];
+}
+
+const char *nearest(const char *typed, const void *names, size_t count, size_t size)
+{
+    const char *best = NULL;
+    size_t least = 1 + strlen(typed) / 3;
+    for (size_t k = 0; k < count; k++) {
+        const char *name = *(const char *const *)(const void *)((const char *)names + k * size);
+        if (name && distance(typed, name) < least + !best) {
+            best = name;
+            least = distance(typed, name);
+        }
+    }
+    return best;
+}
+
 int compare_reals(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -313,6 +350,16 @@ void json_labels(struct json *j, const char *key, const hinge_words *words, cons
     json_close(j, ']');
 }
 
+void json_names(struct json *j, const char *key, const hinge_words *names)
+{
+    if (!names || !names->count)
+        return;
+    json_open(j, key, '[');
+    for (size_t k = 0; k < names->count; k++)
+        json_text(j, NULL, names->word[k]);
+    json_close(j, ']');
+}
+
 static void put_count(uint64_t value)
 {
     fprintf(page.file, "%llu", (unsigned long long)value);
@@ -410,6 +457,18 @@ void print_reals(const char *name, int column, const double *values, size_t coun
     printf(count > SHOWN ? " ... (%zu in all)\n" : "\n", count);
 }
 
+void print_names(const char *what, int column, const hinge_words *names)
+{
+    enum { SHOWN = 12 };
+    size_t count = names ? names->count : 0;
+    if (count)
+        printf("%-*s", column - 1, what);
+    for (size_t k = 0; k < count && k < SHOWN; k++)
+        printf("%s %s", k ? "," : "", names->word[k]);
+    if (count)
+        printf(count > SHOWN ? ", ... (%zu in all)\n" : "\n", count);
+}
+
 void json_kernel(struct json *j, const hinge_kernel *kernel)
 {
     const hinge_kernel_row *row = hinge_kernel_info(kernel->type);
@@ -504,13 +563,6 @@ void json_certificate(struct json *j, const hinge_certificate *c)
     json_put(j, "primal %g, dual %g, gap %g, kkt %g, slackness %g", c->primal, c->dual, c->gap, c->kkt, c->slackness);
     json_put(j, "sum_residual %g, box_residual %g, seconds_certificate %g", c->sum_residual, c->box_residual,
              c->seconds);
-}
-
-hinge_model *load_model(const char *path)
-{
-    hinge_model *model = NULL;
-    check(hinge_model_load(&model, path, NULL, &failure));
-    return model;
 }
 
 double laplace_width(const hinge_model *model)

@@ -52,6 +52,9 @@ int terminal_width(void);                  /* columns of stderr, 0: no terminal 
 const char *base_name(const char *path);   /* what follows the last slash */
 int ends_in(const char *text, const char *end);
 char *join(const char *a, const char *b, const char *c); /* all in one text, the caller's */
+/* Returns the one of count names that a mistyped one may be meant for, such as by one wrong letter; NULL: none. Names
+ * are text members of records of so many bytes. */
+const char *nearest(const char *typed, const void *names, size_t count, size_t size);
 int compare_reals(const void *a, const void *b); /* qsort's, of doubles */
 
 /* ---- Options: a table row each drives getopt_long, the checks and the help ---- */
@@ -221,6 +224,7 @@ void json_text(struct json *j, const char *key, const char *value);
 void json_reals(struct json *j, const char *key, const double *values, size_t count);
 void json_counts(struct json *j, const char *key, const size_t *values, size_t count);
 /* Write labels as numbers, or as texts where words names them; NaN becomes null. */
+void json_names(struct json *j, const char *key, const hinge_words *names); /* NULL: nothing */
 void json_label(struct json *j, const char *key, const hinge_words *words, double label);
 void json_labels(struct json *j, const char *key, const hinge_words *words, const double *labels, size_t count);
 
@@ -269,6 +273,12 @@ struct text_lines {
 /* Reads a file, packed or not, or dies. */
 void load_lines(const char *path, struct text_lines *lines);
 void free_lines(struct text_lines *lines);
+/* Tells what a file holds: a model, by its first word, or what can be read as data. */
+enum file_kind { FILE_OTHER, FILE_MODEL, FILE_DATA };
+enum file_kind kind_of_bytes(const char *path, const char *bytes, size_t size);
+enum file_kind kind_of_file(const char *path);
+/* Tells whether a file is no LIBSVM text, of whose lines each stands for itself. */
+int is_table(const char *path, const char *bytes, hinge_format format);
 /* Returns what flags say of reading, or dies. */
 hinge_data_options reading(const struct data_flags *flags);
 /* Reads a file as at least min_cols features, or dies. */
@@ -302,7 +312,7 @@ void warn_of_row_numbers(const char *path, const struct data_flags *flags, const
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data);
 /* Returns the place of a label in a list; count: it is not there. */
 size_t place_of(const double *labels, size_t count, double label);
-/* Warns where no label is a class of the model, so that an accuracy says nothing. */
+/* Warns of labels that are no classes of the model. */
 void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model);
 /* Returns a label as its word or, where it has none, as a number of so many digits, written to room. */
 enum { LABEL_ROOM = 40 };
@@ -323,6 +333,8 @@ double laplace_width(const hinge_model *model);
 /* Writes a model file; - is standard output. */
 void save_model(const hinge_model *model, const char *path);
 
+/* Prints a line of the names of features, of which a long list is cut; NULL: there are none. */
+void print_names(const char *what, int column, const hinge_words *names);
 /* Prints a line of at most 12 numbers, the first at the column after the name. */
 void print_reals(const char *name, int column, const double *values, size_t count);
 /* Writes the kernel's name and the parameters that it has. */

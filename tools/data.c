@@ -53,6 +53,50 @@ void free_lines(struct text_lines *lines)
     free(lines->start);
 }
 
+enum file_kind kind_of_bytes(const char *path, const char *bytes, size_t size)
+{
+    static const char *const keys[] = { "svm_type", "kernel_type", "hinge" };
+    hinge_data_options options = { .drop_empty = 1 };
+    hinge_data data;
+    for (size_t k = 0; k < COUNT_OF(keys); k++)
+        if (strncmp(bytes, keys[k], strlen(keys[k])) == 0)
+            return FILE_MODEL;
+    if (hinge_data_parse(path, bytes, size, &options, &data, NULL) != HINGE_OK)
+        return FILE_OTHER;
+    hinge_data_free(&data);
+    return FILE_DATA;
+}
+
+enum file_kind kind_of_file(const char *path)
+{
+    char *bytes;
+    size_t size;
+    enum file_kind kind;
+    if (hinge_file_read(path, &bytes, &size, NULL) != HINGE_OK)
+        return FILE_OTHER;
+    kind = kind_of_bytes(path, bytes, size);
+    hinge_free(bytes);
+    return kind;
+}
+
+hinge_model *load_model(const char *path)
+{
+    hinge_model *model = NULL;
+    hinge_status status = hinge_model_load(&model, path, NULL, &failure);
+    if (status == HINGE_EFORMAT && kind_of_file(path) == FILE_DATA)
+        die(EXIT_DATA, "%s: these are data, where a model is expected: are two names swapped?", path);
+    check(status);
+    return model;
+}
+
+int is_table(const char *path, const char *bytes, hinge_format format)
+{
+    const char *name = base_name(path);
+    if (format != HINGE_FORMAT_AUTO)
+        return format != HINGE_FORMAT_LIBSVM;
+    return strstr(name, ".csv") || strstr(name, ".tsv") || strncmp(bytes, "\x93NUMPY", 6) == 0;
+}
+
 hinge_data_options reading(const struct data_flags *flags)
 {
     hinge_data_options options = flags->read;
@@ -74,7 +118,10 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
     hinge_data_options options = reading(flags);
     options.min_cols = min_cols > options.min_cols ? min_cols : options.min_cols;
     options.threads = threads;
-    check((flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &failure));
+    hinge_status status = (flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &failure);
+    if (status == HINGE_EFORMAT && kind_of_file(path) == FILE_MODEL)
+        die(EXIT_DATA, "%s: this is a model, where data are expected: are two names swapped?", path);
+    check(status);
     size_t dropped = flags->ranks && options.drop_missing ? flags->ranks->rows(data->dropped) : data->dropped;
     if (dropped)
         warn("%s: %zu rows with missing values are left out", path, dropped);
@@ -360,7 +407,8 @@ size_t place_of(const double *labels, size_t count, double label)
 void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model)
 {
     const hinge_words *words = hinge_model_words(model);
-    size_t i = 0, n = hinge_model_n_classes(model);
+    size_t unknown = 0, some = 0, n = hinge_model_n_classes(model);
+    char room[LABEL_ROOM];
     if (data->words.count && !words)
         warn("%s: its labels are words, as '%s', and the model's are numbers: they are not compared", path,
              data->words.word[0]);
@@ -369,8 +417,14 @@ void warn_of_unknown_labels(const char *path, const hinge_data *data, const hing
     if (words && !data->words.count)
         warn("%s: its labels are numbers, and the model's are words: 1 is taken for '%s', and so on", path,
              words->word[0]);
-    while (i < data->x.rows && place_of(hinge_model_labels(model), n, data->y[i]) == n)
-        i++;
-    if (i == data->x.rows)
+    for (size_t i = 0; i < data->x.rows; i++)
+        if (place_of(hinge_model_labels(model), n, data->y[i]) == n) {
+            some = i;
+            unknown++;
+        }
+    if (unknown == data->x.rows)
         warn("%s: none of its labels is a class of the model", path);
+    else if (unknown)
+        warn("%s: the labels of %zu of %zu examples, such as %s, are no classes of the model, and so are not predicted",
+             path, unknown, data->x.rows, label_text(&data->words, data->y[some], 17, room));
 }

@@ -209,6 +209,18 @@ static void write_function(const struct writer *w)
     write_answer(w);
 }
 
+/* Writes names into a comment, which they must not end. */
+static void write_names(const struct writer *w, const char *title, const hinge_words *names)
+{
+    if (names)
+        fputs(title, w->file);
+    for (size_t k = 0; names && k < names->count; k++) {
+        fputs(k ? ",\n *     " : "\n *     ", w->file);
+        for (const char *p = names->word[k]; *p; p++)
+            fprintf(w->file, p[0] == '/' && p > names->word[k] && p[-1] == '*' ? " %c" : "%c", *p);
+    }
+}
+
 static void write_head(const struct writer *w)
 {
     fprintf(w->file, "/*\n * A model of hinge %s: %s, %s kernel", hinge_version(),
@@ -223,6 +235,8 @@ static void write_head(const struct writer *w)
                                                             : "its value");
     emit(w, ". decisions gets the\n * decision values, or is NULL.");
     emit(w, w->scaled ? " Features are scaled here." : "");
+    write_names(w, "\n *\n * The features, in their order:", hinge_model_names(w->model));
+    write_names(w, "\n *\n * The classes, from 1 on:", hinge_model_words(w->model));
     emit(w, "\n */\n#include <math.h>\n#include <stddef.h>\n\ndouble $N(const $R *x, $R *decisions);\n\n");
 }
 

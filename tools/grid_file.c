@@ -15,9 +15,17 @@ const char *number_text(double value, int python, char room[NUMBER_ROOM])
 {
     snprintf(room, NUMBER_ROOM, "nan"); /* of whatever sign */
     for (int digits = 1; digits <= 17 && !isnan(value); digits++) {
-        snprintf(room, NUMBER_ROOM, "%.*g", digits, value);
-        if (strtod(room, NULL) == value)
-            break;
+        int exponent, decimals;
+        snprintf(room, NUMBER_ROOM, "%.*e", digits - 1, value);
+        exponent = atoi(strchr(room, 'e') + 1);
+        decimals = digits - 1 - exponent > 0 ? digits - 1 - exponent : 0;
+        if (strtod(room, NULL) != value && digits < 17)
+            continue;
+        if (exponent < -4 || exponent > 15)
+            snprintf(room, NUMBER_ROOM, "%.*g", digits, value);
+        else
+            snprintf(room, NUMBER_ROOM, "%.*f", decimals, value);
+        break;
     }
     if (python && !strpbrk(room, ".en"))
         snprintf(room + strlen(room), NUMBER_ROOM - strlen(room), ".0");

@@ -41,7 +41,9 @@ static const struct command *find_command(const char *name)
     for (size_t k = 0; k < COUNT_OF(commands); k++)
         if (strcmp(name, commands[k].name) == 0)
             return &commands[k];
-    die(EXIT_USAGE, "'%s' is no command of hinge; see `hinge help`", name);
+    const char *meant = nearest(name, &commands[0].name, COUNT_OF(commands), sizeof *commands);
+    die(EXIT_USAGE, "'%s' is no command of hinge%s%s%s; see `hinge help`", name, meant ? ": did you mean " : "",
+        meant ? meant : "", meant ? "?" : "");
 }
 
 static int help(int argc, char **argv)

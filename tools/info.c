@@ -172,7 +172,11 @@ static void print_model(const hinge_model *model)
     printf("\n%-10s %zu", "features", hinge_model_n_features(model));
     if (columns && n_columns)
         printf(", from %zu to %zu; the others are 0", columns[0], columns[n_columns - 1]);
-    printf("\n%-10s %zu\n", "vectors", hinge_model_n_sv(model));
+    putchar('\n');
+    print_names("names", 11, hinge_model_names(model));
+    if (hinge_model_target(model))
+        printf("%-10s %s\n", "predicts", hinge_model_target(model));
+    printf("%-10s %zu\n", "vectors", hinge_model_n_sv(model));
     print_classes(model);
     if (hinge_model_n_classes(model) > 2)
         printf("%-10s %s\n", "multiclass",
@@ -195,6 +199,9 @@ static void json_model(struct json *j, const hinge_model *model)
     json_put(j, "n_features %zu", n_features);
     if (columns)
         json_counts(j, "columns", columns, n_columns);
+    json_names(j, "names", hinge_model_names(model));
+    if (hinge_model_target(model))
+        json_put(j, "target %s", hinge_model_target(model));
     json_put(j, "n_classes %zu, n_sv %zu", n_classes, hinge_model_n_sv(model));
     if (hinge_model_labels(model))
         json_labels(j, "labels", hinge_model_words(model), hinge_model_labels(model), n_classes);
@@ -265,6 +272,9 @@ static void print_data(const hinge_data *data, const struct summary *s)
         printf("%-10s %s\n", "header", data->header ? "line 1" : "none");
     printf("%-10s %zu\n%-10s %zu", "rows", data->x.rows, "features", n_features(data));
     printf(data->columns ? ", %zu of them not 0 in all rows\n" : "\n", data->x.cols);
+    print_names("names", 11, &data->names);
+    if (data->dropped)
+        printf("%-10s %zu rows with missing values\n", "left out", data->dropped);
     printf("%-10s %.4g %% (%zu entries are not 0)\n", "density", 100 * density(data), data->nonzeros);
     if (n_features(data) > 0)
         printf("%-10s %.10g to %.10g\n", "values", s->low, s->high);
@@ -273,7 +283,8 @@ static void print_data(const hinge_data *data, const struct summary *s)
         return;
     }
     if (data->label_column)
-        printf("%-10s column %zu of %zu\n", "label", data->label_column, data->file_cols + 1);
+        printf("%-10s column %zu%s%s\n", "label", data->label_column, data->target ? ", " : "",
+               data->target ? data->target : "");
     if (!s->n_labels && data->words.count)
         printf("%-10s %zu different words\n", "labels", data->words.count);
     else if (!s->n_labels)
@@ -291,6 +302,10 @@ static void json_data(struct json *j, const hinge_data *data, const struct summa
     if (data->label_column)
         json_put(j, "label_column %zu", data->label_column);
     json_put(j, "rows %zu, features %zu", data->x.rows, n_features(data));
+    json_names(j, "names", &data->names);
+    if (data->target)
+        json_put(j, "target %s", data->target);
+    json_put(j, "rows_left_out %zu", data->dropped);
     if (data->columns)
         json_put(j, "features_not_empty %zu", data->x.cols);
     json_put(j, "nonzeros %zu, density %g, min %g, max %g", data->nonzeros, density(data), s->low, s->high);
@@ -313,16 +328,6 @@ static void tell_data(const hinge_data *data, struct json *j)
     free(s.counts);
 }
 
-/* Tells model files, which begin with a key, from data files, which begin with a number. */
-static int is_model(const char *bytes)
-{
-    static const char *const words[] = { "svm_type", "kernel_type", "hinge" };
-    for (size_t k = 0; k < COUNT_OF(words); k++)
-        if (strncmp(bytes, words[k], strlen(words[k])) == 0)
-            return 1;
-    return 0;
-}
-
 /* The file is read once: it may be a pipe. */
 static void tell_file(const char *path, const struct data_flags *flags, struct json *j)
 {
@@ -333,7 +338,7 @@ static void tell_file(const char *path, const struct data_flags *flags, struct j
     size_t size;
     options.drop_empty = 1;
     check(hinge_file_read(path, &bytes, &size, &failure));
-    if (is_model(bytes))
+    if (kind_of_bytes(path, bytes, size) == FILE_MODEL)
         check(hinge_model_parse(&model, path, bytes, size, NULL, &failure));
     else
         check(hinge_data_parse(path, bytes, size, &options, &data, &failure));

@@ -369,8 +369,9 @@ static _Noreturn void die_of_option(const struct option_list *list, int answer, 
         die(EXIT_USAGE, "%s: takes no value", shown);
     if (optopt)
         die(EXIT_USAGE, "unknown option '%s'; see `%s %s --help`", shown, program_invocation_short_name, argv[0]);
-    die(EXIT_USAGE, "unknown or ambiguous option '%s'; see `%s %s --help`", argv[optind - 1],
-        program_invocation_short_name, argv[0]);
+    const char *meant = nearest(argv[optind - 1] + 2, &list->longs[0].name, list->count, sizeof *list->longs);
+    die(EXIT_USAGE, "unknown or ambiguous option '%s'%s%s%s; see `%s %s --help`", argv[optind - 1],
+        meant ? ": did you mean --" : "", meant ? meant : "", meant ? "?" : "", program_invocation_short_name, argv[0]);
 }
 
 int parse_options(int argc, char **argv, const struct command_line *line)

@@ -17,6 +17,9 @@ static void print_head(const struct report *r, const struct report_settings *s)
         printf(", %zu classes", hinge_model_n_classes(r->s.model));
     printf("\n%-16s %zu examples of %zu features%s\n", "data", r->s.data.x.rows, r->s.data.x.cols,
            r->s.located ? ", the support vectors among them" : "");
+    print_names("features", 17, hinge_model_names(r->s.model));
+    if (hinge_model_target(r->s.model))
+        printf("%-16s %s\n", "predicted", hinge_model_target(r->s.model));
     if (!r->certified) {
         printf("%-16s left out: %s\n", "certificate", r->why);
         return;
@@ -89,22 +92,41 @@ static void print_one_problem(const struct report *r)
     print_slacks(t->n_slack);
 }
 
+enum { TEXT_ROOM = 120 };
+
+/* Returns how many columns a text of UTF-8 takes, each of whose characters is taken to have one. */
+static int columns_of(const char *text)
+{
+    int columns = 0;
+    for (; *text; text++)
+        columns += ((unsigned char)*text & 0xC0) != 0x80;
+    return columns;
+}
+
+static const char *problem_name(const hinge_words *words, const struct two_class *t, char name[2 * TEXT_ROOM])
+{
+    char rooms[2][LABEL_ROOM];
+    const char *other = isnan(t->negative) ? "rest" : label_text(words, t->negative, 6, rooms[1]);
+    snprintf(name, 2 * TEXT_ROOM, "%.*s, %.*s", TEXT_ROOM - 3, label_text(words, t->positive, 6, rooms[0]),
+             TEXT_ROOM - 3, other);
+    return name;
+}
+
 static void print_problems(const struct report *r)
 {
     enum { SHOWN = 45 };
     const hinge_words *words = subject_words(&r->s);
     size_t n = r->n_problems;
-    printf("%-16s %8s %8s %8s %8s %8s %8s %8s %8s %10s\n", "problem", "rows", "1/|w|", "margin", "alpha=C", "xi=0",
+    int width = 16;
+    char name[2 * TEXT_ROOM];
+    for (size_t p = 0; p < n && p < SHOWN; p++)
+        width = (int)fmax(width, columns_of(problem_name(words, &r->problems[p], name)));
+    printf("%-*s %8s %8s %8s %8s %8s %8s %8s %8s %10s\n", width, "problem", "rows", "1/|w|", "margin", "alpha=C", "xi=0",
            "xi<1", "xi=1", "xi>1", "hinge loss");
     for (size_t p = 0; p < n && p < SHOWN; p++) {
         const struct two_class *t = &r->problems[p];
-        char name[64], rooms[2][LABEL_ROOM];
-        if (isnan(t->negative))
-            snprintf(name, sizeof name, "%s, rest", label_text(words, t->positive, 6, rooms[0]));
-        else
-            snprintf(name, sizeof name, "%s, %s", label_text(words, t->positive, 6, rooms[0]),
-                     label_text(words, t->negative, 6, rooms[1]));
-        printf("%-16s %8zu %8.4g", name, t->n, hinge_margin(t->norm2));
+        problem_name(words, t, name);
+        printf("%s%*s %8zu %8.4g", name, width - columns_of(name), "", t->n, hinge_margin(t->norm2));
         if (r->certified)
             printf(" %8zu %8zu", t->kinds.n_margin_sv, t->kinds.n_non_margin_sv);
         else
@@ -122,21 +144,25 @@ static void print_confusion(const struct report *r)
     const hinge_words *words = subject_words(&r->s);
     size_t n = r->n_labels;
     char room[LABEL_ROOM];
-    double width = 6;
+    int width = 6, left;
     if (n > SHOWN) {
         printf("%-16s of %zu classes; --json has it\n", "confusion", n);
         return;
     }
     for (size_t k = 0; k < n; k++)
-        width = fmax(width, (double)strlen(label_text(words, r->label[k], 6, room)));
-    printf("%-16s columns: predicted\n%16s", "confusion", "");
-    for (size_t k = 0; k < n; k++)
-        printf(" %*s", (int)width, label_text(words, r->label[k], 6, room));
+        width = (int)fmax(width, columns_of(label_text(words, r->label[k], 6, room)));
+    left = width > 16 ? width : 16;
+    printf("%-16s columns: predicted\n%*s", "confusion", left, "");
+    for (size_t k = 0; k < n; k++) {
+        const char *text = label_text(words, r->label[k], 6, room);
+        printf(" %*s%s", width - columns_of(text), "", text);
+    }
     putchar('\n');
     for (size_t i = 0; i < n; i++) {
-        printf("%16s", label_text(words, r->label[i], 6, room));
+        const char *text = label_text(words, r->label[i], 6, room);
+        printf("%*s%s", left - columns_of(text), "", text);
         for (size_t k = 0; k < n; k++)
-            printf(" %*zu", (int)width, r->confusion[i * n + k]);
+            printf(" %*zu", width, r->confusion[i * n + k]);
         putchar('\n');
     }
 }
@@ -211,6 +237,9 @@ static void print_json(const struct report *r, const struct report_settings *s)
     json_put(&j, "model %s, data %s, task %s, kernel %s", s->model_path, s->data_path,
              hinge_task_info(s->params.task)->keyword, hinge_kernel_info(s->params.kernel.type)->keyword);
     json_put(&j, "n %zu, d %zu, n_sv %zu", r->s.data.x.rows, r->s.data.x.cols, hinge_model_n_sv(r->s.model));
+    json_names(&j, "names", hinge_model_names(r->s.model));
+    if (hinge_model_target(r->s.model))
+        json_put(&j, "target %s", hinge_model_target(r->s.model));
     json_put(&j, "located %i, certified %i", r->s.located, r->certified);
     if (!r->certified)
         json_put(&j, "why_not %s", r->why);

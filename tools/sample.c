@@ -8,7 +8,8 @@
 #include "common.h"
 
 struct sample_settings {
-    int at_random, header;
+    struct data_flags data;
+    int at_random;
     uint64_t seed;
 };
 
@@ -21,12 +22,12 @@ static const struct tool_option sample_options[] = {
     { 's', "method", "HOW", parse_choice, FIELD(at_random), choice_method,
       "0 stratified, of each class its share and at least one\n1 random, whatever their labels (0)" },
     { 0, "seed", "N", parse_count, FIELD(seed), &range_not_negative, "start random choices from N (0)" },
-    OPTION_FLAG("header", header, "begin both files with line 1, which is a header"),
 };
 
 static const char usage[] = "usage: hinge sample [options] data_file count [subset_file] [rest_file]\n\n"
-                            "Takes count lines of a data file, LIBSVM text or CSV with labels in column 1, in their\n"
-                            "order. Writes them to subset_file or standard output, and the others to rest_file.";
+                            "Takes count lines of a data file, LIBSVM text or CSV, in their order. Writes them to\n"
+                            "subset_file or standard output, and the others to rest_file. Both begin with the\n"
+                            "header of a table that has one.";
 
 /* ---- The choice ---- */
 
@@ -44,11 +45,29 @@ static int compare_labels(const void *a, const void *b)
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-static struct label find_label(const struct text_lines *lines, size_t line)
+/* Takes the label of a line of LIBSVM text as it stands there, or that of a row of a table as it was read. */
+static struct label find_label(const struct text_lines *lines, const hinge_data *table, size_t header, size_t row)
 {
-    const char *text = lines->bytes + lines->start[line];
+    const char *text = lines->bytes + lines->start[row + header];
+    if (table->x.rows)
+        return (struct label){ (const char *)&table->y[row], sizeof *table->y, row + header };
     text += strspn(text, " \t");
-    return (struct label){ text, strcspn(text, " \t,;\r\n"), line };
+    return (struct label){ text, strcspn(text, " \t,;\r\n"), row + header };
+}
+
+/* Reads the labels of a table, where they are wanted, and whether it has a header. */
+static void read_table(const struct sample_settings *s, const char *path, const struct text_lines *lines,
+                       hinge_data *table)
+{
+    hinge_data_options options = reading(&s->data);
+    if (!is_table(path, lines->bytes, options.format)) {
+        table->header = options.header > 0;
+        return;
+    }
+    options.format = HINGE_FORMAT_CSV;
+    options.take = "";
+    options.no_labels = s->at_random;
+    check(hinge_data_parse(path, lines->bytes, lines->start[lines->count], &options, table, &failure));
 }
 
 /* Returns a number below n by SplitMix64; the bias is n / 2^64. */
@@ -108,6 +127,19 @@ static void take_by_class(const char *path, char *taken, struct label *labels, s
     free(classes);
 }
 
+static void choose(struct sample_settings *s, const char *path, const struct text_lines *lines, const hinge_data *table,
+                   size_t n, size_t count, char *taken)
+{
+    struct label *labels = allocate(n, sizeof *labels);
+    for (size_t k = 0; k < n; k++)
+        labels[k] = find_label(lines, table, (size_t)table->header, k);
+    if (s->at_random)
+        take(taken, labels, n, count, &s->seed);
+    else
+        take_by_class(path, taken, labels, n, count, &s->seed);
+    free(labels);
+}
+
 /* ---- Files ---- */
 
 static void write_lines(const char *path, const struct text_lines *lines, const char *taken, int wanted)
@@ -122,39 +154,38 @@ static void write_lines(const char *path, const struct text_lines *lines, const 
 
 int command_sample(int argc, char **argv)
 {
+    static const char *const without[] = { "labels",       "no-labels",    "columns", "ignore",
+                                           "categories", "drop-missing", "features", NULL };
     struct sample_settings s = { 0 };
     const char *needed = "a data file and a count are needed, and two more files at most";
     const char *data_path, *number, *output = NULL, *rest = NULL;
-    const struct command_line line = { usage, { OPTION_GROUP("Options (default in parentheses):", sample_options, &s) },
+    const struct command_line line = { usage,
+                                       { OPTION_GROUP("Options (default in parentheses):", sample_options, &s),
+                                         { "Data:", data_options, n_data_options, &s.data, without } },
                                        2, needed, { &data_path, &number, &output, &rest }, needed };
     struct text_lines lines;
-    struct label *labels;
+    hinge_data table = { 0 };
     size_t count, head, n;
     char *taken;
     parse_command(argc, argv, &line);
-    head = s.header;
     check_writable(output, data_path);
     check_writable(rest, data_path);
     check_writable(rest, output);
     parse_size(&(struct option_use){ .shown = "count", .text = number, .detail = &range_positive }, &count);
     load_lines(data_path, &lines);
-    n = lines.count > head ? lines.count - head : 0;
+    read_table(&s, data_path, &lines, &table);
+    head = (size_t)table.header;
+    n = table.x.rows ? table.x.rows : lines.count > head ? lines.count - head : 0;
     if (count > n)
         die(EXIT_DATA, "%s: it has %zu lines to take, which are fewer than %zu", data_path, n, count);
     taken = allocate(lines.count, 1);
-    labels = allocate(n, sizeof *labels);
-    for (size_t k = 0; k < n; k++)
-        labels[k] = find_label(&lines, k + head);
     if (head)
         taken[0] = 2; /* of both */
-    if (s.at_random)
-        take(taken, labels, n, count, &s.seed);
-    else
-        take_by_class(data_path, taken, labels, n, count, &s.seed);
+    choose(&s, data_path, &lines, &table, n, count, taken);
     write_lines(output ? output : "-", &lines, taken, 1);
     if (rest)
         write_lines(rest, &lines, taken, 0);
-    free(labels);
+    hinge_data_free(&table);
     free(taken);
     free_lines(&lines);
     return 0;

@@ -247,6 +247,9 @@ static void find_labels(struct train_settings *s, const hinge_data *data)
     if (!s->positive)
         return;
     s->positive_label = label_named("--positive", s->positive, &data->words);
+    int none = place_of(data->y, data->x.rows, s->positive_label) == data->x.rows;
+    if (s->data.ranks ? s->data.ranks->all(none) : none)
+        die(EXIT_USAGE, "--positive: no example has label %s", s->positive);
     s->params.positive_class = &s->positive_label;
 }
 
