@@ -79,6 +79,9 @@ check("exact keeps the winner", grid(*SMALL, *TIGHT[:2], "-v", 4, "--out", "null
 check("-q leaves the last line", grid(*SMALL, *TIGHT, "-q", "-v", 4, "--out", "null", "two").splitlines() == out[-1:])
 one = grid("-log2c", "3,3,0", "-log2g", "-5,-5,0", "-v", 4, "--out", "null", *TIGHT, "two").splitlines()
 check("a grid of one point", len(one) == 2 and abs(float(one[-1].split()[2]) - whole[3, -5]) < 1e-3, one)
+ten = grid("-log2c", "9,11,1", "-log2g", "-10,-9,1", "-v", 4, "--out", "ten.out", *TIGHT, "two")
+check("ten is 10 in lines, table and file", "[local] 10 -10 " in ten and " 2^10 " in ten and "\n2^-10 " in ten and
+      "log2c=10 log2g=-10 " in read("ten.out") and "e+" not in ten + read("ten.out"), ten + read("ten.out"))
 check("null leaves a parameter out", len(grid("-log2c", "3,3,0", "-log2g", "null", "-g", 0.1, "-out", "null", "two")
                                          .splitlines()[-1].split()) == 2)
 

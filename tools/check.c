@@ -13,8 +13,8 @@ static const struct tool_option check_options[] = {
 };
 
 static const char usage[] = "usage: hinge check [options] data_file\n\n"
-                            "Tells each line of LIBSVM text or CSV that cannot be read, and why. Exit status 1 if there\n"
-                            "is one.";
+                            "Tells each line of LIBSVM text or CSV that cannot be read, and why. Exit status 1 if\n"
+                            "there is one.";
 
 /* Lines that are put before one, so that it is read as in the file: those that say how. */
 struct context {

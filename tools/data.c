@@ -53,6 +53,14 @@ void free_lines(struct text_lines *lines)
     free(lines->start);
 }
 
+int is_table(const char *path, const char *bytes, hinge_format format)
+{
+    const char *name = base_name(path);
+    if (format != HINGE_FORMAT_AUTO)
+        return format != HINGE_FORMAT_LIBSVM;
+    return strstr(name, ".csv") || strstr(name, ".tsv") || strncmp(bytes, "\x93NUMPY", 6) == 0;
+}
+
 enum file_kind kind_of_bytes(const char *path, const char *bytes, size_t size)
 {
     static const char *const keys[] = { "svm_type", "kernel_type", "hinge" };
@@ -61,6 +69,8 @@ enum file_kind kind_of_bytes(const char *path, const char *bytes, size_t size)
     for (size_t k = 0; k < COUNT_OF(keys); k++)
         if (strncmp(bytes, keys[k], strlen(keys[k])) == 0)
             return FILE_MODEL;
+    if (is_table(path, bytes, HINGE_FORMAT_AUTO))
+        return FILE_DATA;
     if (hinge_data_parse(path, bytes, size, &options, &data, NULL) != HINGE_OK)
         return FILE_OTHER;
     hinge_data_free(&data);
@@ -87,14 +97,6 @@ hinge_model *load_model(const char *path)
         die(EXIT_DATA, "%s: these are data, where a model is expected: are two names swapped?", path);
     check(status);
     return model;
-}
-
-int is_table(const char *path, const char *bytes, hinge_format format)
-{
-    const char *name = base_name(path);
-    if (format != HINGE_FORMAT_AUTO)
-        return format != HINGE_FORMAT_LIBSVM;
-    return strstr(name, ".csv") || strstr(name, ".tsv") || strncmp(bytes, "\x93NUMPY", 6) == 0;
 }
 
 hinge_data_options reading(const struct data_flags *flags)

@@ -219,6 +219,12 @@ static hinge_status read_pairs_line(const void *arg, const struct hg_line *given
     return HINGE_OK;
 }
 
+static hinge_status refuse_csv(const struct hg_line *line, bool as_command, hinge_error *err)
+{
+    return hg_fail_line(err, line, "'%s' has no pair index:value, but looks like CSV: read it as such (%s)",
+                        hg_excerpt_all(line->p, line->end).text, as_command ? "--format csv" : "HINGE_FORMAT_CSV");
+}
+
 /* Reads a line, and says of one that fails and looks like CSV that it does. */
 static hinge_status read_libsvm_line(const void *arg, const struct hg_line *line, size_t i, size_t *nonzeros,
                                      hinge_error *err)
@@ -226,10 +232,7 @@ static hinge_status read_libsvm_line(const void *arg, const struct hg_line *line
     const struct libsvm *libsvm = arg;
     hinge_status status = read_pairs_line(arg, line, i, nonzeros, err);
     if (status == HINGE_EFORMAT && looks_like_csv(line))
-        return hg_fail_line(err, line,
-                            "'%s' has no pair index:value, but looks like CSV: read it as such (%s)",
-                            hg_excerpt_all(line->p, line->end).text,
-                            libsvm->as_command ? "--format csv" : "HINGE_FORMAT_CSV");
+        return refuse_csv(line, libsvm->as_command, err);
     return status;
 }
 
@@ -313,9 +316,11 @@ static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data
         hg_labels_begin(&libsvm.labels, 0, &line, label, stop);
     hinge_status status = hg_lines_open(&lines, source->name, text, size, 1, true, source->threads, err);
     if (status == HINGE_OK && libsvm.labels.first.number > 0 && lines.last_index == 0 && source->part.of == 0)
-        status = hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
-                            "label '%s' is not a number, and no line has a pair index:value, as data would",
-                            hg_excerpt_all(label, stop).text);
+        status = looks_like_csv(&line)
+                     ? refuse_csv(&line, libsvm.as_command, err)
+                     : hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
+                                  "label '%s' is not a number, and no line has a pair index:value, as data would",
+                                  hg_excerpt_all(label, stop).text);
     HG_THEN(status, find_columns(&lines, source, &libsvm, err));
     HG_THEN(status, reserve_libsvm(&lines, source, &libsvm, err));
     HG_THEN(status, hg_lines_read(&lines, read_libsvm_line, &libsvm, err));
