@@ -122,8 +122,7 @@ static void print_problems(const struct report *r)
     for (size_t p = 0; p < n && p < SHOWN; p++)
         width = (int)fmax(width, columns_of(problem_name(words, &r->problems[p], name)));
     printf("%-*s %8s %8s %8s %8s %8s %8s %8s %8s %10s\n", width, "problem", "rows", "1/|w|", "margin", "alpha=C",
-           "xi=0",
-           "xi<1", "xi=1", "xi>1", "hinge loss");
+           "xi=0", "xi<1", "xi=1", "xi>1", "hinge loss");
     for (size_t p = 0; p < n && p < SHOWN; p++) {
         const struct two_class *t = &r->problems[p];
         problem_name(words, t, name);
