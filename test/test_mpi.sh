@@ -93,6 +93,29 @@ expect "which no rank has" test "$(grep warning out)" = "hinge: warning: --weigh
 ranks 2 train -q -s 3 words none >said 2>&1
 expect "words where values are needed" grep -q "words: its labels are words, as 'yes', where numbers are needed" said
 
+# tables: columns by name, words of the whole file, rows that are dropped by the rank that has them
+awk 'BEGIN { print "id,kind,size,y,age"
+    for (i = 0; i < 300; i++) {
+        age = i % 29 == 3 ? "NA" : i * 3 % 17
+        print i "," substr("abcd", 1 + i * i % 4, 1) "," i * 7 % 50 / 10 "," (i * 7 % 50 > 20 + i % 9) "," age
+    } }' >table.csv
+table="--label-column y --ignore id --categories kind --drop-missing --scale"
+# shellcheck disable=SC2086 # words
+for np in 1 2 3; do
+    expect "a table by $np ranks" ranks $np train -q $table table.csv table$np
+    mv out told
+    expect "rows that are left out are those of all" grep -q "table.csv: 11 rows with missing values" told
+    expect "the same model of it" cmp table1 table$np
+    expect "which predicts by names" ranks $np predict --drop-missing table.csv table1 table.out$np
+    expect "the same" cmp table.out1 table.out$np
+done
+# shellcheck disable=SC2086 # words
+"$hinge" train -q $table table.csv table0 2>err
+told table0 >a
+told table1 >b
+expect "names where hinge train has them" cmp a b
+expect "names are told" grep -q "hinge_names 4 1 kind=a kind=b size age y" b
+
 # .npy, each rank its rows
 python3 - <<'END'
 import array

@@ -4,7 +4,7 @@
 
 hinge=$1
 [ -x "$hinge" ] || { echo "no hinge command at '$hinge'"; exit 77; }
-hinge=$(realpath "$hinge") digits=$(realpath "$2")/data/digits.train.xz
+hinge=$(realpath "$hinge") source=$(realpath "$2") digits=$(realpath "$2")/data/digits.train.xz
 . "$(dirname "$0")/outside.sh"
 unset OMP_NUM_THREADS
 
@@ -273,6 +273,15 @@ done
 check "three classes" "$hinge" train -q -c 10 three m
 check "with decisions of three pairs" "$hinge" predict -q --decisions decisions three m
 check "in three columns" awk 'NF != 3 { bad = 1 } END { exit bad || NR != 240 }' decisions
+
+printf '5 1:1\n5 1:2\n5 1:3\n' >flat
+check "trains on targets that are all equal" "$hinge" train -q -s 3 flat m
+check "which have no correlation" "$hinge" predict flat m
+check "without a sign" has out '^Squared correlation coefficient = nan (regression)$'
+sed '1,/^mkdir/d' "$source/demo" >demo
+check "the demo runs" sh -c 'cd "$0" && hinge=$1 out=$2 && . "$2/demo"' "$source" "$hinge" "$work"
+grep -v "kernels without AVX-512" new.err >err || :
+check "without a warning" test ! -s err
 
 echo "# perceptron and sgd"
 number() { sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p" out; } # of the JSON printed last

@@ -492,7 +492,7 @@ static void score_values(struct score *score, const double *predicted, const dou
         pp += a * a, tt += b * b, pt += a * b;
     }
     score->mse = squares / n;
-    score->r2 = (n * pt - p * t) * (n * pt - p * t) / ((n * pp - p * p) * (n * tt - t * t));
+    score->r2 = fabs((n * pt - p * t) * (n * pt - p * t) / ((n * pp - p * p) * (n * tt - t * t))); /* nan: no sign */
 }
 
 static void score_quantiles(struct score *score, const double *predicted, const double *target)
