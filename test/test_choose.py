@@ -267,7 +267,7 @@ if shutil.which("gnuplot"):
     c, g, rate = told["map.svg"]
     check("the map says the best point and all rates",
           f"best accuracy {rate} % at C = {float(c):g}, gamma = {float(g):g}<" in drawing and
-          "rgb(214,  39,  40)" in drawing and ">NaN<" not in drawing, re.findall("best acc.*", drawing))
+          "rgb( 17,  17,  17)" in drawing and ">NaN<" not in drawing, re.findall("best acc.*", drawing))
     with open("map.png", "rb") as file:
         check("the other map is a PNG", file.read(8) == b"\x89PNG\r\n\x1a\n")
 else:

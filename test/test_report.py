@@ -9,6 +9,7 @@ import json
 import lzma
 import math
 import os
+import random
 import re
 import shutil
 import signal
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from outside import check, end, folder
+from outside import check, end, folder, read, write
 
 hinge = os.path.abspath(sys.argv[1])
 source = os.path.abspath(sys.argv[2])
@@ -362,8 +363,6 @@ def plot(data):
                               (("plot", "-o", "a.svg", "--path", "-t", "4", "gram"), 2, "precomputed"),
                               (("plot", "-o", "a.svg", "g", "gram"), 1, "precomputed")):
         run(*words, code=code, says=says)
-    run("train", "-q", "-s", 3, "real", "r")
-    run("plot", "-o", "a.svg", "r", "real", code=1, says="regression")
     run("plot", "-o", "a.svg", "--keep", "there", "m", "pair", code=1, says="gnuplot is not installed", path="/nowhere")
     check("data are kept where gnuplot is missing", os.path.exists("there/plot.gp"))
     check("no picture is left then", not [name for name in os.listdir(".") if name.startswith("a.svg")])
@@ -421,6 +420,82 @@ def looks():
     run("plot", "--path", "-s", 2, "-o", "a.svg", "real", code=2, says="one_class has no C")
 
 
+def predicted(model, rows):
+    """What a model says of rows of features."""
+    write("rows", "".join("0 " + " ".join(f"{k + 1}:{v!r}" for k, v in enumerate(row)) + "\n" for row in rows))
+    run("predict", "-q", "rows", model, "said")
+    return [float(word) for word in read("said").split()]
+
+
+def borders():
+    """Borders between three classes are where the prediction changes, not half way between points of a grid."""
+    run("train", "-q", "-c", 4, "-g", 1, "three", "t")
+    run("plot", "-o", "a.svg", "--keep", "kept", "t", "three")
+    places = [tuple(map(float, line.split())) for line in data_block("kept", "borders")][::2]
+    corners = [tuple(map(float, line.split())) for line in data_block("kept", "corners")]
+    script = read("kept/plot.gp")
+    shutil.rmtree("kept")
+    low, high = zip(*((float(a), float(b)) for a, b in re.findall(r"^set [xy]range \[(.*):(.*)\]", script, re.M)))
+    step = [(b - a) / 299 for a, b in zip(low, high)]
+    around = [(x + a * step[0] / 400, y + b * step[1] / 400) for x, y in places for a, b in ((-1, 0), (1, 0), (0, -1), (0, 1))]
+    told = predicted("t", around)
+    on = sum(told[k] != told[k + 1] or told[k + 2] != told[k + 3] for k in range(0, len(told), 4))
+    check("borders are where the prediction changes", len(places) > 200 and on == len(places), f"{on} of {len(places)}")
+    check("and regions reach to them", set(places) <= set(corners))
+
+
+def regressions():
+    """Prediction, tube and examples over one feature, contours over two; names on the axes."""
+    draw = random.Random(7)
+    write("curve.csv", "time,load\n" + "".join(f"{x!r},{math.sin(x) + draw.gauss(0, 0.2)!r}\n"
+                                               for x in (draw.uniform(0, 6) for _ in range(80))))
+    run("train", "-q", "-s", 3, "-p", 0.25, "-c", 10, "-g", 1, "-e", 1e-6, "--label-column", "load", "curve.csv", "c")
+    run("plot", "-o", "a.svg", "--keep", "kept", "c", "curve.csv")
+    script = read("kept/plot.gp")
+    curve = [tuple(map(float, line.split())) for line in data_block("kept", "values")]
+    points = data_block("kept", "points")
+    shutil.rmtree("kept")
+    check("names on the axes", "set xlabel 'time'" in script and "set ylabel 'load'" in script)
+    check("the curve is the prediction", len(curve) == 500 and
+          max(abs(a - b[1]) for a, b in zip(predicted("c", [row[:1] for row in curve]), curve)) < 1e-8)
+    check("examples are all there", len(points) == 80)
+    tube = float(re.search(r"title 'tube, \+- ([0-9.]+)'", script)[1])
+    check("the tube is that of the training", abs(tube - 0.25) < 1e-4, tube)
+    write("hill.csv", "north,east,height,wind\n" + "".join(
+        f"{x!r},{y!r},{math.exp(-x * x - y * y)!r},{z!r}\n" for x, y, z in
+        ([draw.uniform(-2, 2) for _ in range(3)] for _ in range(90))))
+    run("train", "-q", "-s", 3, "-p", 0.05, "-g", 1, "--label-column", "height", "hill.csv", "h")
+    run("plot", "-o", "a.svg", "--keep", "kept", "--features", "east,north", "h", "hill.csv")
+    script = read("kept/plot.gp")
+    check("contours of two features by name", "set xlabel 'east'" in script and "set ylabel 'north'" in script and
+          "set cblabel 'height'" in script and len(data_block("kept", "values")) == 200 * 200)
+    shutil.rmtree("kept")
+    run("plot", "-o", "a.svg", "--features", "wind", "h", "hill.csv")
+    run("plot", "-o", "a.svg", "--features", "wind,rain", "h", "hill.csv", code=2, says="no feature rain")
+    run("plot", "-o", "a.svg", "--features", "4", "h", "hill.csv", code=2, says="feature")
+    write("odd.csv", "a,b,what\n" + "".join(f"{draw.gauss(0, 1)!r},{draw.gauss(0, 1)!r},{'odd one' if k % 9 else 'usual'}\n"
+                                           for k in range(60)))
+    run("train", "-q", "-s", 2, "-n", 0.2, "--ignore", "what", "--no-labels", "odd.csv", "o")
+    run("plot", "-o", "a.svg", "--keep", "kept", "--label-column", "what", "o", "odd.csv")
+    script = read("kept/plot.gp")
+    shutil.rmtree("kept")
+    check("one_class with words for labels", all(f"title '{text}'" in script for text in
+          ("predicted inside", "predicted outside", "label odd one", "label usual")) and "wrong" not in script)
+    write("large.csv", "big,small,y\n" + "".join(f"{draw.uniform(0, 2e6)!r},{draw.uniform(0, 1e-4)!r},{k % 2}\n" for k in range(40)))
+    run("train", "-q", "--scale", "--label-column", "y", "large.csv", "l")
+    run("plot", "-o", "a.svg", "--keep", "kept", "l", "large.csv")
+    script = read("kept/plot.gp")
+    shutil.rmtree("kept")
+    check("numbers of an axis have one form", "set format x '%.0f'" in script and "set format y '%.1e'" in script)
+    run("plot", "--path", "--scale", "--costs", "0,2,2", "-v", 4, "--keep", "kept", "-o", "a.svg", "--label-column", "y", "large.csv")
+    for line in data_block("kept", "path"):
+        C, error, _ = map(float, line.split())
+        validated = json.loads(run("train", "--json", "--scale", "-c", C, "-v", 4, "--label-column", "y", "large.csv"))
+        near(f"scaled error at C = {C:g}", error, 100 - validated["accuracy"], 1e-6)
+    table = run("grid", "--out", "null", "--list", "c=1,2,3", "--list", "g=1,2", "pair")
+    check("heads of a grid have one form", "c=1         2         3" in table and "\n2^0 " in table and "\n2^1 " in table, table)
+
+
 def interrupted():
     """A gnuplot that waits: it has a locale of UTF-8, and an interrupt leaves nothing behind."""
     os.mkdir("bin")
@@ -448,4 +523,6 @@ plot(shipped)
 interrupted()
 if shutil.which("gnuplot"):
     looks()
+    borders()
+    regressions()
 end()

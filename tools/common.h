@@ -5,7 +5,7 @@
  *   train    online.c: perceptron and sgd; train_report.c: what is told
  *   grid     grid_file.c: the file of points; grid_report.c: what is told
  *   report   recall.c: how a model was trained; report_print.c: what is told
- *   plot     regions.c: the picture of a model
+ *   plot     view.c: the plane of a picture; regions.c: of a classifier; values.c: of a regression
  *   several  gnuplot.c, progress.c, ranges.c: files of svm-scale; subject.c: a model beside data; restart.c
  *
  * A command that cannot go on calls die(): the message goes to stderr as "hinge: ...", and nothing that was

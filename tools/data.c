@@ -224,7 +224,8 @@ void load_for_model(const char *path, const struct data_flags *flags, hinge_mode
 {
     struct data_flags some = *flags;
     some.read.columns = hinge_model_columns(model, &some.read.n_columns);
-    some.read.words = hinge_model_words(model);
+    if (hinge_model_words(model))
+        some.read.words = hinge_model_words(model);
     some.read.names = hinge_model_names(model);
     some.read.target = hinge_model_target(model);
     some.read.precomputed = hinge_model_kernel(model).type == HINGE_PRECOMPUTED;

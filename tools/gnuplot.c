@@ -91,15 +91,15 @@ static char *quoted(const char *start, const char *text)
     return line;
 }
 
-void gnuplot_title(const struct gnuplot *g, const char *set, const char *format, ...)
+void gnuplot_title(const struct gnuplot *g, const char *start, const char *format, ...)
 {
     char text[400], *line;
     va_list values;
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    line = quoted("title ", text);
-    fprintf(g->script, "%s%s noenhanced", set, line);
+    line = quoted(start, text);
+    fprintf(g->script, "%s noenhanced", line);
     free(line);
 }
 

@@ -22,8 +22,8 @@ void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep);
 /* Begin and end a data block, $NAME in the script; the comment says what its lines hold. */
 FILE *gnuplot_data(const struct gnuplot *g, const char *name, const char *comment);
 void gnuplot_end_data(const struct gnuplot *g);
-/* Writes a title to the script, that of the picture where set is "set ", or that of a line of the legend. */
-void gnuplot_title(const struct gnuplot *g, const char *set, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Writes a text to the script behind start, such as "set title ", or "title " of a line of the legend. */
+void gnuplot_title(const struct gnuplot *g, const char *start, const char *format, ...) PRINTF_LIKE(3, 4);
 /* Runs the script; dies if gnuplot is not there or fails. */
 void gnuplot_draw(struct gnuplot *g);
 

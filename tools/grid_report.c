@@ -84,13 +84,22 @@ static const hinge_grid_point *point_at(const hinge_selection *selection, enum g
     return NULL;
 }
 
-static const char *side_text(enum grid_axis side, double value, char room[NUMBER_ROOM])
+/* Tells whether a side's values are written as powers of 2: all of them, or none. */
+static int has_powers(enum grid_axis side, const double *values, size_t count)
+{
+    int all = side < AXES && axes[side].log2;
+    for (size_t k = 0; all && k < count; k++)
+        all = values[k] > 0 && log2(values[k]) == round(log2(values[k]));
+    return all;
+}
+
+static const char *side_text(int powers, double value, char room[NUMBER_ROOM])
 {
     char power[NUMBER_ROOM];
-    if (!axes[side].log2 || !(value > 0) || log2(value) != round(log2(value)))
-        snprintf(room, NUMBER_ROOM, "%.4g", value);
-    else
+    if (powers)
         snprintf(room, NUMBER_ROOM, "2^%s", number_text(log2(value), 0, power));
+    else
+        snprintf(room, NUMBER_ROOM, "%.4g", value);
     return room;
 }
 
@@ -107,25 +116,30 @@ void grid_table(const struct grid_settings *s, const hinge_selection *selection)
     enum grid_axis across, down;
     size_t nx, ny;
     double *x, *y;
+    int powers[2];
     char room[NUMBER_ROOM];
     find_sides(s, &across, &down);
     if (across == AXES) /* one point, which the last line tells */
         return;
     x = side_values(s, across, &nx);
     y = side_values(s, down, &ny);
+    powers[0] = has_powers(across, x, nx);
+    powers[1] = has_powers(down, y, ny);
     printf("\n%s%s of %zu folds; * the best, - dropped, x failed, . not tried\n", hinge_score_name(s->select.score),
            s->select.score == HINGE_SCORE_ACCURACY ? ", percent," : "", selection->n_folds);
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].count > 1 && k != across && k != down)
-            printf("at %s = %s\n", axes[k].key, side_text(k, axis_value(selection->best, k), room));
+            printf("at %s = %s\n", axes[k].key,
+                   side_text(has_powers(k, s->list[k].value, s->list[k].count), axis_value(selection->best, k), room));
     printf("%-9s", down < AXES ? axes[down].key : "");
     for (size_t i = 0; i < nx; i++) {
         char value[NUMBER_ROOM], head[2 * NUMBER_ROOM];
-        snprintf(head, sizeof head, "%s%s%s", i ? "" : axes[across].key, i ? "" : "=", side_text(across, x[i], value));
+        snprintf(head, sizeof head, "%s%s%s", i ? "" : axes[across].key, i ? "" : "=",
+                 side_text(powers[0], x[i], value));
         printf("%10s", head);
     }
     for (size_t k = 0; k < ny; k++) {
-        printf("\n%-9s", down < AXES ? side_text(down, y[k], room) : "");
+        printf("\n%-9s", down < AXES ? side_text(powers[1], y[k], room) : "");
         for (size_t i = 0; i < nx; i++)
             print_cell(s, selection, point_at(selection, across, x[i], down, y[k]));
     }
@@ -276,6 +290,7 @@ static void draw_axis(FILE *script, const char *name, enum grid_axis side, const
 {
     char room[NUMBER_ROOM];
     size_t step = (count + 19) / 20;
+    int powers = has_powers(side, values, count);
     if (side == AXES) {
         fprintf(script, "unset %stics\n", name);
         return;
@@ -284,10 +299,10 @@ static void draw_axis(FILE *script, const char *name, enum grid_axis side, const
             side == AXIS_C ? "C" : side == AXIS_GAMMA ? "gamma" : axes[side].key, name);
     for (size_t k = 0; k < count; k += step) {
         double at = line_value(side, values[k]);
-        if (axes[side].log2 && at == round(at))
+        if (powers)
             fprintf(script, "%s'2^{%.0f}' %.17g", k ? ", " : "", at, at);
         else
-            fprintf(script, "%s'%s' %.17g", k ? ", " : "", side_text(side, values[k], room), at);
+            fprintf(script, "%s'%s' %.17g", k ? ", " : "", side_text(0, values[k], room), at);
     }
     fputs(")\n", script);
 }
@@ -334,7 +349,7 @@ static void draw_script(const struct grid_settings *s, const struct gnuplot *g, 
                                      number_text(axis_value(selection->best, k), 0, room));
             comma = ",";
         }
-    gnuplot_title(g, "set ", "%s", title);
+    gnuplot_title(g, "set title ", "%s", title);
     fputc('\n', g->script);
     draw_axis(g->script, "x", m->across, m->x, m->nx);
     draw_axis(g->script, "y", m->down, m->y, m->ny);
@@ -358,8 +373,8 @@ static void draw_script(const struct grid_settings *s, const struct gnuplot *g, 
         fputs("  '' using (x($1,$2)):(x($3,$4)):(shown($5)):(bright($5) ? 0 : 0xffffff) with labels font ',10' "
               "tc rgb variable, \\\n",
               g->script);
-    fputs("  '' using (x($1,$2)):($6 == 1 ? x($3,$4) : NaN):1:2:3:4 with boxxyerror fs empty border rgb '#d62728' "
-          "lc rgb '#d62728' lw 4\n",
+    fputs("  '' using (x($1,$2)):($6 == 1 ? x($3,$4) : NaN):1:2:3:4 with boxxyerror fs empty border rgb '#111111' "
+          "lc rgb '#111111' lw 4\n",
           g->script);
 }
 

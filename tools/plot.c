@@ -1,6 +1,6 @@
 /*
- * hinge plot: decision regions of two features with margins, support vectors and slack classes; or, with --path,
- * cross-validated error and number of support vectors against C. Drawn by gnuplot.
+ * hinge plot: decision regions of two features with margins, support vectors and slack classes; values of a regression;
+ * or, with --path, cross-validated error and number of support vectors against C. Drawn by gnuplot.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -8,21 +8,6 @@
 #include "gnuplot.h"
 #include "plot.h"
 #include "progress.h"
-
-static void parse_features(const struct option_use *use, void *field)
-{
-    size_t *features = field;
-    double numbers[2];
-    if (!numbers_with_commas(use->text, numbers, 2))
-        die(EXIT_USAGE, "%s: '%s' is not two numbers with a comma between", use->shown, use->text);
-    for (size_t k = 0; k < 2; k++) {
-        if (!(numbers[k] >= 1 && numbers[k] <= 1e9 && numbers[k] == floor(numbers[k])))
-            die(EXIT_USAGE, "%s: '%s': features are whole numbers from 1", use->shown, use->text);
-        features[k] = (size_t)numbers[k];
-    }
-    if (features[0] == features[1])
-        die(EXIT_USAGE, "%s: '%s': two different features are needed", use->shown, use->text);
-}
 
 static void parse_costs(const struct option_use *use, void *field)
 {
@@ -34,8 +19,9 @@ static void parse_costs(const struct option_use *use, void *field)
 #define FIELD(name) offsetof(struct plot_settings, name)
 static const struct tool_option plot_options[] = {
     { 'o', "output", "FILE", parse_text, FIELD(output), NULL, "write the picture to FILE, .svg or .png (needed)" },
-    { 0, "features", "A,B", parse_features, FIELD(features), NULL,
-      "draw features A and B, from 1, and hold the others\nat their mean (1,2)" },
+    { 0, "features", "A,B", parse_text, FIELD(features), NULL,
+      "draw features A and B, by their numbers from 1 or\ntheir names, and hold the others at their mean (1,2);\n"
+      "of a regression also A alone" },
     OPTION_SLACK(tolerance),
     { 0, "keep", "FOLDER", parse_text, FIELD(keep), NULL, "keep the gnuplot script, which holds the data, in\nFOLDER" },
     OPTION_THREADS(params.threads),
@@ -44,6 +30,7 @@ static const struct tool_option plot_options[] = {
 static const struct tool_option path_options[] = {
     OPTION_FLAG("path", path,
                 "train on data_file with rising C, and draw error of\ncross-validation and number of support vectors"),
+    OPTION_FLAG("scale", scale, "scale each feature to [-1, 1] by what is trained on"),
     { 0, "costs", "L,H,S", parse_costs, FIELD(costs), NULL, "try C = 2^L, 2^(L+S), ... up to 2^H (-5,15,2)" },
     { 'v', "folds", "N", parse_size, FIELD(folds), &range_folds, "cross-validate in N folds (5)" },
     { 's', "type", "TASK", parse_task, FIELD(params.task), NULL,
@@ -64,8 +51,9 @@ static const char usage[] =
     "usage: hinge plot [options] -o picture model_file data_file\n"
     "       hinge plot --path [options] -o picture data_file\n\n"
     "Draws the decision regions of a classifier over two features of the data, with the margins f = +-1,\n"
-    "support vectors ringed, and examples coloured by slack. With --path it draws error and number of\n"
-    "support vectors against C. gnuplot must be installed.";
+    "support vectors ringed, and examples coloured by slack; of a regression prediction and tube over one\n"
+    "feature, or contours over two. With --path it draws error and number of support vectors against C.\n"
+    "gnuplot must be installed.";
 
 /* ---- The path over C ---- */
 
@@ -104,8 +92,8 @@ static void path_script(const struct plot_settings *settings, const struct gnupl
     char gamma[40] = "";
     if (kernel.type != HINGE_LINEAR && kernel.gamma != HINGE_GAMMA_AUTO)
         snprintf(gamma, sizeof gamma, ", gamma %g", kernel.gamma);
-    gnuplot_title(g, "set ", "%s (%zu examples), %s, %s kernel%s", base_name(settings->data_path), n, task->keyword,
-                  hinge_kernel_info(kernel.type)->keyword, gamma);
+    gnuplot_title(g, "set title ", "%s (%zu examples), %s, %s kernel%s", base_name(settings->data_path), n,
+                  task->keyword, hinge_kernel_info(kernel.type)->keyword, gamma);
     fprintf(
         g->script,
         "\nset logscale x 2\nset format x '2^{%%L}'\nset xlabel 'C'\nset xtics nomirror out\n"
@@ -127,11 +115,13 @@ static void draw_path(struct plot_settings *settings)
     const double *ends = settings->costs;
     size_t count = hinge_log2_range(ends[0], ends[1], ends[2], NULL, 0);
     hinge_params params = settings->params;
+    const hinge_scaling to_ends = { .lower = -1, .upper = 1 }; /* by the ranges of what is trained on */
     double *beta = NULL, *costs = allocate(count, sizeof *costs);
     struct gnuplot g;
     hinge_data data;
     FILE *file;
     settings->data.read.drop_empty = 1;
+    params.scaling = settings->scale ? &to_ends : NULL;
     load_data(settings->data_path, &settings->data, 0, params.threads, &data);
     count_dropped(&params.kernel, &data, &settings->data);
     drop_words(&data, params.task);

@@ -10,8 +10,8 @@ struct plot_settings {
     hinge_params params;
     struct data_flags data;
     const char *output, *keep;
-    size_t features[2]; /* from 1; 0: not given */
-    int path;
+    const char *features; /* as the user wrote them; NULL: not given */
+    int path, scale;
     double costs[3]; /* log2 of the first and the last C, and the step */
     size_t folds;
     int no_restart;
@@ -19,6 +19,10 @@ struct plot_settings {
     const char *model_path, *data_path;
 };
 
+struct subject;
+
 void draw_model(const struct plot_settings *settings);
+/* Draws a regression. */
+void draw_values(const struct subject *s, const struct plot_settings *settings);
 
 #endif

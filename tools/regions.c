@@ -1,13 +1,13 @@
 /*
- * The picture of a model: decision regions over two features, margins, support vectors and slack classes.
+ * The picture of a classifier or one_class: decision regions over two features, margins, support vectors and slack
+ * classes. Regions are rectangles about the points of a grid; where a border goes through a square between four of
+ * them, quadrangles that meet on the border cover these.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gnuplot.h"
-#include "plot.h"
-#include "subject.h"
+#include "view.h"
 
 /* ---- Colours: Okabe and Ito's, told apart by people who see few colours ---- */
 
@@ -32,8 +32,8 @@ enum { GRID = 300, MOST_REGIONS = 256 };
 struct picture {
     const struct subject *s;
     const struct plot_settings *settings;
-    size_t feature[2]; /* from 0 */
-    double low[2], high[2], half[2]; /* half: half a step of the grid */
+    struct view view;
+    double step[2]; /* of the grid */
     size_t n_regions;
     double region_label[MOST_REGIONS + 1]; /* classes of the model in its order, then labels that only the data have;
                                             * one more tells that there are too many */
@@ -41,8 +41,11 @@ struct picture {
     int *class_of;            /* [n] region of each example's label */
     int *region;              /* [GRID * GRID] of each point of the grid, row by row from below */
     double *f;                /* [GRID * GRID] first decision value */
+    float *cross[2];          /* [GRID * GRID] of the step from each point to the right, and up: the share of it behind
+                               * which another region begins */
     int two;                  /* 1: the sign of one decision value is the class */
-    int borders;              /* 1: there are borders to draw */
+    int apart;                /* 1: one_class, and labels are words, which are neither inside nor outside: regions 0 and
+                               * 1 are these, and those behind them the words' */
 };
 
 /* Mixes a colour with white; share is that of the colour. */
@@ -68,27 +71,9 @@ static unsigned colour_of(size_t class)
     return colour;
 }
 
-static double place(const struct picture *p, int axis, size_t at)
+static double place(const struct picture *p, size_t axis, size_t at)
 {
-    return p->low[axis] + (p->high[axis] - p->low[axis]) * (double)at / (GRID - 1);
-}
-
-static void find_ranges(struct picture *p)
-{
-    for (int axis = 0; axis < 2; axis++) {
-        double low = INFINITY, high = -INFINITY, room;
-        for (size_t i = 0; i < p->s->data.x.rows; i++) {
-            low = fmin(low, entry_of(&p->s->data, i, p->feature[axis]));
-            high = fmax(high, entry_of(&p->s->data, i, p->feature[axis]));
-        }
-        if (!(high > low))
-            warn("%s: feature %zu is %g in all examples: --features chooses others", p->settings->data_path,
-                 p->feature[axis] + 1, low);
-        room = high > low ? 0.06 * (high - low) : 1;
-        p->low[axis] = low - room;
-        p->high[axis] = high + room;
-        p->half[axis] = (p->high[axis] - p->low[axis]) / (GRID - 1) / 2;
-    }
+    return view_place(&p->view, axis, at, GRID);
 }
 
 static int region_of(const struct picture *p, double label)
@@ -98,6 +83,17 @@ static int region_of(const struct picture *p, double label)
 
 static void list_regions(struct picture *p)
 {
+    if (p->apart) {
+        p->n_regions = 2 + p->s->data.words.count;
+        if (p->n_regions > MOST_REGIONS)
+            die(EXIT_DATA, "the picture has room for %d labels, and the data have more", MOST_REGIONS - 2);
+        p->region_label[0] = 1, p->region_label[1] = -1;
+        for (size_t k = 2; k < p->n_regions; k++)
+            p->region_label[k] = NAN; /* which nothing predicts */
+        for (size_t i = 0; i < p->s->data.x.rows; i++)
+            p->class_of[i] = 1 + (int)p->s->data.y[i];
+        return;
+    }
     p->n_regions = subject_labels(p->s, p->region_label, COUNT_OF(p->region_label));
     if (p->n_regions > MOST_REGIONS)
         die(EXIT_DATA, "the picture has room for %d classes, and model and data have more", MOST_REGIONS);
@@ -107,33 +103,104 @@ static void list_regions(struct picture *p)
 
 static void predict_grid(struct picture *p)
 {
-    hinge_predict_options options = { .threads = p->settings->params.threads, .precision = HINGE_PRECISION_F64 };
-    const struct subject *s = p->s;
-    size_t d = s->data.x.cols, n = s->data.x.rows, problems = hinge_model_n_problems(s->model);
-    double *x = allocate(GRID, d * sizeof *x), *mean = allocate(d, sizeof *mean),
-           *labels = allocate(GRID, sizeof *labels);
-    double *decisions = allocate(GRID, problems * sizeof *decisions);
-    hinge_matrix view = hinge_matrix_f64(x, GRID, d);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < d; k++)
-            mean[k] += entry_of(&s->data, i, k) / (double)n;
-    for (size_t row = 0; row < GRID; row++) {
-        for (size_t column = 0; column < GRID; column++) {
-            double *point = x + column * d;
-            memcpy(point, mean, d * sizeof *point);
-            point[p->feature[0]] = place(p, 0, column);
-            point[p->feature[1]] = place(p, 1, row);
-        }
-        check(hinge_predict(s->model, &view, &options, labels, decisions, &failure));
-        for (size_t column = 0; column < GRID; column++) {
-            p->region[row * GRID + column] = region_of(p, labels[column]);
-            p->f[row * GRID + column] = p->two ? decisions[column] : 0;
-        }
+    enum { ALL = GRID * GRID };
+    size_t problems = hinge_model_n_problems(p->s->model);
+    double *points = allocate(ALL, 2 * sizeof *points), *labels = allocate(ALL, sizeof *labels);
+    double *decisions = p->two ? allocate(ALL, problems * sizeof *decisions) : NULL;
+    for (size_t k = 0; k < ALL; k++) {
+        points[2 * k] = place(p, 0, k % GRID);
+        points[2 * k + 1] = place(p, 1, k / GRID);
     }
-    free(x);
-    free(mean);
+    view_predict(&p->view, points, ALL, labels, decisions);
+    for (size_t k = 0; k < ALL; k++) {
+        p->region[k] = region_of(p, labels[k]);
+        p->f[k] = p->two ? decisions[k] : 0;
+    }
+    free(points);
     free(labels);
     free(decisions);
+}
+
+/* Tells whether the step from a point of the grid, to the right or up, leads to another region. */
+static int crosses(const struct picture *p, int up, size_t k)
+{
+    size_t next = up ? k + GRID : k + 1;
+    return (up ? next < (size_t)GRID * GRID : next % GRID != 0) && p->region[next] != p->region[k];
+}
+
+/* Finds where steps of the grid leave their region, by halving each ten times. */
+static void find_crossings(struct picture *p)
+{
+    enum { ALL = GRID * GRID, HALVINGS = 10 };
+    size_t *edge = allocate(2 * (size_t)ALL, sizeof *edge), n = 0;
+    double *points, *labels;
+    for (size_t e = 0; e < 2 * (size_t)ALL; e++)
+        if (crosses(p, (int)(e / ALL), e % ALL))
+            edge[n++] = e;
+    points = allocate(n, 2 * sizeof *points);
+    labels = allocate(n, sizeof *labels);
+    for (size_t i = 0; i < n; i++)
+        p->cross[edge[i] / ALL][edge[i] % ALL] = 0.5F;
+    for (int halving = 2; halving <= HALVINGS; halving++) {
+        for (size_t i = 0; i < n; i++) {
+            size_t up = edge[i] / ALL, k = edge[i] % ALL;
+            points[2 * i] = place(p, 0, k % GRID);
+            points[2 * i + 1] = place(p, 1, k / GRID);
+            points[2 * i + up] += (double)p->cross[up][k] * p->step[up];
+        }
+        view_predict(&p->view, points, n, labels, NULL);
+        for (size_t i = 0; i < n; i++) {
+            size_t up = edge[i] / ALL, k = edge[i] % ALL;
+            float move = (float)ldexp(1, -halving);
+            p->cross[up][k] += region_of(p, labels[i]) == p->region[k] ? move : -move;
+        }
+    }
+    free(edge);
+    free(points);
+    free(labels);
+}
+
+/* A square between four points of the grid that are not all of one region: corners in order round it, the places
+ * between each and the next, on the border if there is one, and the middle of those on borders. */
+struct square {
+    int region[4], border[4];
+    double corner[4][2], side[4][2], middle[2];
+};
+
+/* Returns 0 where all corners are of one region. */
+static int make_square(const struct picture *p, size_t row, size_t column, struct square *q)
+{
+    static const size_t right[4] = { 0, 1, 1, 0 }, up[4] = { 0, 0, 1, 1 };
+    int borders = 0, same = 1;
+    if (row + 1 == GRID || column + 1 == GRID)
+        return 0;
+    for (int c = 0; c < 4; c++) {
+        q->region[c] = p->region[(row + up[c]) * GRID + column + right[c]];
+        same &= q->region[c] == q->region[0];
+    }
+    if (same)
+        return 0;
+    q->middle[0] = q->middle[1] = 0;
+    for (int c = 0; c < 4; c++) {
+        q->corner[c][0] = place(p, 0, column + right[c]);
+        q->corner[c][1] = place(p, 1, row + up[c]);
+    }
+    for (int c = 0; c < 4; c++) {
+        int next = (c + 1) % 4, axis = c % 2;
+        size_t from = (row + (c == 2)) * GRID + column + (c == 1); /* where the step along this side begins */
+        q->border[c] = q->region[c] != q->region[next];
+        for (int k = 0; k < 2; k++)
+            q->side[c][k] = (q->corner[c][k] + q->corner[next][k]) / 2;
+        if (q->border[c])
+            q->side[c][axis] =
+                place(p, (size_t)axis, axis ? row : column) + (double)p->cross[axis][from] * p->step[axis];
+        borders += q->border[c];
+        for (int k = 0; k < 2 && q->border[c]; k++)
+            q->middle[k] += q->side[c][k];
+    }
+    for (int k = 0; k < 2; k++)
+        q->middle[k] /= borders;
+    return 1;
 }
 
 /* Writes a rectangle for each run of equal neighbours in a row; each reaches into the row above, which covers what is
@@ -141,18 +208,18 @@ static void predict_grid(struct picture *p)
 static void write_regions(struct picture *p, const struct gnuplot *g)
 {
     FILE *file = gnuplot_data(g, "regions", "x y x_low x_high y_low y_high, a block a region");
-    const double *half = p->half;
+    const double half[2] = { p->step[0] / 2, p->step[1] / 2 }, *lowest = p->view.low, *highest = p->view.high;
     for (size_t k = 0; k < p->n_regions; k++) {
         for (size_t row = 0; row < GRID; row++)
             for (size_t at = 0, end; at < GRID; at = end) {
-                double left = fmax(p->low[0], place(p, 0, at) - half[0]), right;
-                double low = fmax(p->low[1], place(p, 1, row) - half[1]), high;
+                double left = fmax(lowest[0], place(p, 0, at) - half[0]), right;
+                double low = fmax(lowest[1], place(p, 1, row) - half[1]), high;
                 for (end = at + 1; end < GRID && p->region[row * GRID + end] == p->region[row * GRID + at];)
                     end++;
                 if (p->region[row * GRID + at] != (int)k)
                     continue;
-                right = fmin(p->high[0], place(p, 0, end - 1) + half[0]);
-                high = fmin(p->high[1], place(p, 1, row) + half[1] * 1.4);
+                right = fmin(highest[0], place(p, 0, end - 1) + half[0]);
+                high = fmin(highest[1], place(p, 1, row) + half[1] * 1.4);
                 fprintf(file, "%.10g %.10g %.10g %.10g %.10g %.10g\n", (left + right) / 2, (low + high) / 2, left,
                         right, low, high);
                 p->drawn[k] = 1;
@@ -163,25 +230,32 @@ static void write_regions(struct picture *p, const struct gnuplot *g)
     gnuplot_end_data(g);
 }
 
-/* Where neighbours differ: borders of the regions, for classes of which no one decision value tells the border. 0:
- * there are none. */
-static int write_borders(const struct picture *p, const struct gnuplot *g)
+/* Writes what each region has of squares that a border goes through, a block a region that has any; then the borders
+ * themselves. */
+static void write_borders(struct picture *p, const struct gnuplot *g)
 {
-    FILE *file = gnuplot_data(g, "borders", "x y of both ends of a piece of border");
-    const int *r = p->region;
-    double half_x = p->half[0], half_y = p->half[1];
-    int any = 0;
-    for (size_t row = 0; row < GRID; row++)
-        for (size_t column = 0; column < GRID; column++) {
-            double x = place(p, 0, column), y = place(p, 1, row);
-            int here = r[row * GRID + column];
-            if (column + 1 < GRID && here != r[row * GRID + column + 1])
-                any = fprintf(file, "%.10g %.10g\n%.10g %.10g\n\n", x + half_x, y - half_y, x + half_x, y + half_y);
-            if (row + 1 < GRID && here != r[(row + 1) * GRID + column])
-                any = fprintf(file, "%.10g %.10g\n%.10g %.10g\n\n", x - half_x, y + half_y, x + half_x, y + half_y);
-        }
+    FILE *file = gnuplot_data(g, "corners", "x y of the corners of a quadrangle, a block a region");
+    struct square q;
+    for (size_t k = 0; k < p->n_regions; k++) {
+        for (size_t at = 0; at < (size_t)GRID * GRID; at++)
+            for (int c = 0; make_square(p, at / GRID, at % GRID, &q) && c < 4; c++)
+                if (q.region[c] == (int)k) {
+                    const double *round[] = { q.corner[c], q.side[c], q.middle, q.side[(c + 3) % 4] };
+                    for (int i = 0; i < 4; i++)
+                        fprintf(file, "%.10g %.10g\n", round[i][0], round[i][1]);
+                    fputc('\n', file);
+                    p->drawn[k] |= 2;
+                }
+        if (p->drawn[k] & 2)
+            fputs("\n", file);
+    }
     gnuplot_end_data(g);
-    return any;
+    file = gnuplot_data(g, "borders", "x y of both ends of a piece of border");
+    for (size_t at = 0; at < (size_t)GRID * GRID; at++)
+        for (int c = 0; make_square(p, at / GRID, at % GRID, &q) && c < 4; c++)
+            if (q.border[c])
+                fprintf(file, "%.10g %.10g\n%.10g %.10g\n\n", q.side[c][0], q.side[c][1], q.middle[0], q.middle[1]);
+    gnuplot_end_data(g);
 }
 
 static void write_grid(const struct picture *p, const struct gnuplot *g)
@@ -199,6 +273,8 @@ static void write_grid(const struct picture *p, const struct gnuplot *g)
 static size_t kind_of(const struct picture *p, size_t i)
 {
     const struct subject *s = p->s;
+    if (p->apart)
+        return HINGE_SLACK_NONE;
     if (p->two && is_classifier(s->model)) {
         double y = problem_sign(s->model, 0, s->data.y[i]);
         if (y != 0)
@@ -216,23 +292,12 @@ static void write_points(const struct picture *p, const struct gnuplot *g, size_
         for (size_t kind = 0; kind < 4; kind++) {
             for (size_t i = 0; i < s->data.x.rows; i++)
                 if (p->class_of[i] == (int)k && kind_of(p, i) == kind) {
-                    fprintf(file, "%.10g %.10g\n", entry_of(&s->data, i, p->feature[0]),
-                            entry_of(&s->data, i, p->feature[1]));
+                    fprintf(file, "%.10g %.10g\n", view_entry(&p->view, i, 0), view_entry(&p->view, i, 1));
                     count[k * 4 + kind]++;
                 }
             if (count[k * 4 + kind])
                 fputs("\n\n", file);
         }
-    gnuplot_end_data(g);
-}
-
-static void write_vectors(const struct picture *p, const struct gnuplot *g)
-{
-    FILE *file = gnuplot_data(g, "vectors", "x y of the support vectors");
-    const size_t *index = hinge_model_sv_index(p->s->model);
-    for (size_t k = 0; k < hinge_model_n_sv(p->s->model); k++)
-        fprintf(file, "%.10g %.10g\n", entry_of(&p->s->data, index[k], p->feature[0]),
-                entry_of(&p->s->data, index[k], p->feature[1]));
     gnuplot_end_data(g);
 }
 
@@ -268,7 +333,11 @@ static void script_lines(const struct gnuplot *g, const int *has)
 static void script_title(const struct picture *p, const struct gnuplot *g, const char *what, size_t class)
 {
     char room[LABEL_ROOM];
-    gnuplot_title(g, "", "%s %s", what, label_text(subject_words(p->s), p->region_label[class], 10, room));
+    double label = p->apart ? (double)class - 1 : p->region_label[class];
+    if (p->apart && class < 2)
+        gnuplot_title(g, "title ", "%s %s", what, class ? "outside" : "inside");
+    else
+        gnuplot_title(g, "title ", "%s %s", what, label_text(subject_words(p->s), label, 10, room));
 }
 
 static void script_label(const struct picture *p, const struct gnuplot *g, size_t class, unsigned colour)
@@ -282,24 +351,25 @@ static void script_label(const struct picture *p, const struct gnuplot *g, size_
 static void script_points(const struct picture *p, const struct gnuplot *g, const size_t *count)
 {
     size_t block = 0, sum[4] = { 0 };
+    int by_slack = p->two && !p->apart;
     for (size_t k = 0; k < p->n_regions; k++) {
         for (size_t kind = 0; kind < 4; kind++) {
             if (!count[k * 4 + kind])
                 continue;
             fprintf(g->script, ", \\\n  $points index %zu with points pt %d ps 1.1*scale lc rgb '#%06X' notitle",
-                    block, shapes[k % N_SHAPES], p->two ? slacks[kind].colour : colour_of(k));
-            if (!p->two && kind)
-                fprintf(g->script, ", \\\n  $points index %zu with points pt 2 ps 1.3*scale lw 1.5 "
+                    block, shapes[k % N_SHAPES], by_slack ? slacks[kind].colour : colour_of(k));
+            if (!by_slack && kind) /* with arms beyond the shape */
+                fprintf(g->script, ", \\\n  $points index %zu with points pt 2 ps 2.1*scale lw 1.5 "
                                    "lc rgb '#000000' notitle", block);
             sum[kind] += count[k * 4 + kind];
             block++;
         }
-        if (!p->two)
+        if (!by_slack && !(p->apart && k < 2))
             script_label(p, g, k, colour_of(k));
     }
-    for (size_t k = 0; p->two && k < p->n_regions; k++)
+    for (size_t k = 0; by_slack && k < p->n_regions; k++)
         script_label(p, g, k, 0x444444);
-    for (size_t kind = 0; p->two && kind < 4; kind++)
+    for (size_t kind = 0; by_slack && kind < 4; kind++)
         if (sum[kind])
             fprintf(g->script, ", \\\n  NaN with points pt 5 ps 1.4*scale lc rgb '#%06X' title '%s (%zu)'",
                     slacks[kind].colour,
@@ -307,102 +377,110 @@ static void script_points(const struct picture *p, const struct gnuplot *g, cons
                     : kind                     ? "wrong"
                                                : "right",
                     sum[kind]);
-    if (!p->two && sum[1] + sum[2] + sum[3])
-        fprintf(g->script, ", \\\n  NaN with points pt 2 ps 1.2*scale lw 1.5 lc rgb '#000000' title 'wrong (%zu)'",
+    if (!by_slack && sum[1] + sum[2] + sum[3])
+        fprintf(g->script, ", \\\n  NaN with points pt 2 ps 2.1*scale lw 1.5 lc rgb '#000000' title 'wrong (%zu)'",
                 sum[1] + sum[2] + sum[3]);
 }
 
 static void script_regions(const struct picture *p, const struct gnuplot *g)
 {
+    double share = p->two ? 0.18 : 0.3;
     for (size_t k = 0, block = 0; k < p->n_regions; k++)
         if (p->drawn[k]) {
-            fprintf(g->script, ", \\\n  $regions index %zu using 1:2:3:4:5:6 with boxxyerror lc rgb '#%06X' ",
-                    block++, tint(colour_of(k), p->two ? 0.18 : 0.3));
+            fprintf(g->script, ", \\\n  $regions index %zu using 1:2:3:4:5:6 with boxxyerror lc rgb '#%06X' ", block++,
+                    tint(colour_of(k), share));
             script_title(p, g, "predicted", k);
         }
+    for (size_t k = 0, block = 0; k < p->n_regions; k++)
+        if (p->drawn[k] & 2)
+            fprintf(g->script, ", \\\n  $corners index %zu with filledcurves closed lc rgb '#%06X' notitle", block++,
+                    tint(colour_of(k), share));
 }
 
 static void script(const struct picture *p, const struct gnuplot *g, const size_t *count)
 {
     const struct subject *s = p->s;
-    double wide = p->high[0] - p->low[0], high = p->high[1] - p->low[1];
+    double wide = p->view.high[0] - p->view.low[0], high = p->view.high[1] - p->view.low[1];
     int has[3] = { 0 };
     if (p->two)
         script_contours(p, g, has);
-    gnuplot_title(g, "set ", "%s on %s%s", base_name(p->settings->model_path), base_name(p->settings->data_path),
-                  s->data.x.cols > 2 ? ", other features at their mean" : "");
-    fprintf(g->script, "\nset xlabel 'feature %zu'\nset ylabel 'feature %zu'\n", p->feature[0] + 1, p->feature[1] + 1);
+    view_script(&p->view, g);
     if (fmax(wide, high) <= 2 * fmin(wide, high)) /* features of like scale */
         fputs("set size ratio -1\n", g->script);
-    fprintf(g->script, "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n", p->low[0], p->high[0], p->low[1],
-            p->high[1]);
     fprintf(g->script, "set key outside right top vertical Left reverse samplen 1.5 %s\n",
             p->n_regions > N_COLOURS ? "font ',11' spacing 1.05 maxrows 28" : "spacing 1.25");
-    fputs("set style fill solid 1 noborder\n"
-          "set tics out nomirror\nset border 3\nplot NaN notitle",
-          g->script);
+    fputs("plot NaN notitle", g->script);
     script_regions(p, g);
     script_lines(g, has);
-    if (p->borders)
+    if (!p->two)
         fputs(", \\\n  $borders with lines lw 1 lc rgb '#666666' notitle", g->script);
     script_points(p, g, count);
     if (s->located)
         fprintf(
             g->script,
-            ", \\\n  $vectors with points pt 6 ps 2.2*scale lw %g lc rgb '#000000' title 'support vectors (%zu)'",
+            ", \\\n  $vectors with points pt 6 ps 2.4*scale lw %g lc rgb '#000000' title 'support vectors (%zu)'",
             p->two ? 1 : 0.5, hinge_model_n_sv(s->model));
     fputc('\n', g->script);
 }
 
-static void check_picture(const struct plot_settings *settings, const struct subject *s)
+static void draw_regions(const struct subject *s, const struct plot_settings *settings)
 {
-    size_t d = s->data.x.cols;
-    if (hinge_task_info(hinge_model_task(s->model))->regresses)
-        die(EXIT_DATA, "%s: a regression has no decision regions to draw", settings->model_path);
-    if (hinge_model_kernel(s->model).type == HINGE_PRECOMPUTED)
-        die(EXIT_DATA, "%s: the kernel is precomputed, so there are no features to draw", settings->model_path);
-    if (d < 2)
-        die(EXIT_DATA, "%s: %zu feature where two are needed", settings->data_path, d);
-    for (int axis = 0; axis < 2; axis++)
-        if (settings->features[axis] > d)
-            die(EXIT_USAGE, "--features: there is no feature %zu, only 1 to %zu", settings->features[axis], d);
-}
-
-void draw_model(const struct plot_settings *settings)
-{
-    struct subject s;
-    struct picture p = { .s = &s, .settings = settings };
+    enum { ALL = GRID * GRID };
+    struct picture p = { .s = s, .settings = settings, .view = { .s = s, .settings = settings } };
     struct gnuplot g;
-    size_t *count, kept;
-    subject_load(&s, settings->model_path, settings->data_path, &settings->data, settings->params.threads);
-    if (hinge_model_columns(s.model, &kept))
-        die(EXIT_DATA, "%s: its support vectors are too wide to be drawn: %zu features, far apart, hold something",
-            settings->model_path, kept);
-    check_picture(settings, &s);
-    for (size_t axis = 0; axis < 2; axis++)
-        p.feature[axis] = settings->features[axis] ? settings->features[axis] - 1 : axis;
-    p.two = hinge_model_n_problems(s.model) == 1;
-    p.class_of = allocate(s.data.x.rows, sizeof *p.class_of);
-    p.region = allocate((size_t)GRID * GRID, sizeof *p.region);
-    p.f = allocate((size_t)GRID * GRID, sizeof *p.f);
+    size_t *count;
+    view_open(&p.view, 2);
+    for (int axis = 0; axis < 2; axis++) {
+        p.step[axis] = (p.view.high[axis] - p.view.low[axis]) / (GRID - 1);
+        p.cross[axis] = allocate(ALL, sizeof *p.cross[axis]);
+    }
+    p.two = hinge_model_n_problems(s->model) == 1;
+    p.apart = !is_classifier(s->model) && s->data.words.count > 0;
+    p.class_of = allocate(s->data.x.rows, sizeof *p.class_of);
+    p.region = allocate(ALL, sizeof *p.region);
+    p.f = allocate(ALL, sizeof *p.f);
     list_regions(&p);
-    find_ranges(&p);
     predict_grid(&p);
+    find_crossings(&p);
     count = allocate(p.n_regions, 4 * sizeof *count);
     gnuplot_open(&g, settings->output, settings->keep);
     write_regions(&p, &g);
+    write_borders(&p, &g);
     if (p.two)
         write_grid(&p, &g);
-    else
-        p.borders = write_borders(&p, &g);
     write_points(&p, &g, count);
-    if (s.located)
-        write_vectors(&p, &g);
+    if (s->located)
+        view_vectors(&p.view, &g);
     script(&p, &g, count);
     gnuplot_draw(&g);
     free(count);
     free(p.class_of);
     free(p.region);
     free(p.f);
+    free(p.cross[0]);
+    free(p.cross[1]);
+}
+
+void draw_model(const struct plot_settings *settings)
+{
+    static const hinge_words any = { 0 };
+    struct data_flags flags = settings->data;
+    struct subject s;
+    size_t kept;
+    flags.read.words = &any; /* which say of one_class what the examples are */
+    subject_load(&s, settings->model_path, settings->data_path, &flags, settings->params.threads);
+    if (hinge_model_columns(s.model, &kept))
+        die(EXIT_DATA, "%s: its support vectors are too wide to be drawn: %zu features, far apart, hold something",
+            settings->model_path, kept);
+    if (hinge_model_kernel(s.model).type == HINGE_PRECOMPUTED)
+        die(EXIT_DATA, "%s: the kernel is precomputed, so there are no features to draw", settings->model_path);
+    if (s.data.words.count && !hinge_model_words(s.model) && hinge_model_task(s.model) != HINGE_ONE_CLASS) {
+        s.data.labelled = 0;
+        need_labels(settings->data_path, &s.data, "compare with", "--labels");
+    }
+    if (hinge_task_info(hinge_model_task(s.model))->regresses)
+        draw_values(&s, settings);
+    else
+        draw_regions(&s, settings);
     subject_free(&s);
 }
