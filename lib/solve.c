@@ -55,10 +55,12 @@ static int tell(struct work *w)
 static int on_progress(void *arg, const hinge_progress *progress)
 {
     struct work *w = arg;
-    size_t problem = w->last.problem, n_problems = w->last.n_problems;
+    const hinge_progress before = w->last; /* of which the solver keeps newton itself */
     w->last = *progress;
-    w->last.problem = problem;
-    w->last.n_problems = n_problems;
+    w->last.problem = before.problem;
+    w->last.n_problems = before.n_problems;
+    w->last.newton = before.newton;
+    w->last.newton_steps = before.newton_steps;
     return tell(w);
 }
 
@@ -105,6 +107,7 @@ static void work_init(struct work *w, size_t p, int thread, int threads)
         .halt.arg = w,
         .progress = params->progress != NULL ? on_progress : NULL,
         .progress_arg = w,
+        .live = &w->last,
         .leaves_arg = w,
     };
 }

@@ -256,6 +256,41 @@ TEST(test_in_the_working_set)
     assert_true(by_systems.objective < by_pairs.objective + 1e-2 * fabs(by_pairs.objective));
 }
 
+struct finish {
+    uint64_t most, calls;
+    bool ended; /* a call came after it that is not of it */
+};
+
+static int watch_finish(void *arg, const hinge_progress *p)
+{
+    struct finish *f = arg;
+    if (p->newton) {
+        assert_true(p->newton_steps >= f->most);
+        f->most = p->newton_steps;
+        f->calls++;
+    }
+    f->ended |= f->calls > 0 && !p->newton;
+    return 0;
+}
+
+/* Progress tells that the finish is at work, and of what moves in it. */
+TEST(test_is_told)
+{
+    struct set s = set_two_class(3, 120, 4, 1.5);
+    hinge_params p = hinge_params_default(HINGE_C_SVC);
+    hinge_report r;
+    struct finish f = { 0 };
+    p.kernel = hinge_kernel_rbf(0.1);
+    p.C = 300, p.eps = 1e-9, p.working_set = 16, p.threads = 1, p.solver = HINGE_SOLVER_SMO;
+    p.progress = watch_finish, p.progress_arg = &f;
+    converged(&s, &p, &r);
+    assert_true(r.newton_steps > 0 && f.calls > 0 && f.most > 0 && f.most <= r.newton_steps);
+    f = (struct finish){ 0 };
+    p.newton = 0;
+    converged(&s, &p, &r);
+    assert_int_equal(f.calls, 0);
+}
+
 /* Every row three times, some of them with the other label; kernels of rank 3 and 10; C from tiny to huge. */
 TEST(test_degenerate)
 {

@@ -250,6 +250,8 @@ typedef struct hinge_progress {
                                  * or of one target are one */
     uint64_t rows_computed;     /* kernel rows computed */
     double seconds;             /* seconds since the training began */
+    int newton;                 /* 1: Newton's finish is at work, in which the figures above stay for long, */
+    uint64_t newton_steps;      /* and it has solved so many linear systems */
 } hinge_progress;
 
 /* A callback that is called after every round, and in long rounds about ten times a second with the figures of the last

@@ -41,6 +41,7 @@ struct hg_smo_options {
     struct hg_halt halt; /* stop may be NULL */
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
     void *progress_arg;
+    hinge_progress *live; /* or NULL; newton and newton_steps are kept there while a round goes on, for halt.ask */
     bool (*leaves)(void *arg, uint64_t iterations); /* or NULL; asked each round: true ends the run as max_iter does */
     void *leaves_arg;
     /* or NULL; called where a run has converged, to solve other problems on its points by hg_smo_again. g: K beta */

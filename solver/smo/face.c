@@ -346,6 +346,8 @@ static void solve(struct hg_face *t)
     multiply(CblasTrans, m, n, -1, t->v, ld, t->w, t->d);
     back(&t->l, CblasTrans, t->d);
     t->systems++;
+    if (t->told != NULL)
+        ++*t->told;
     double values = (double)n * (double)n + 2 * (double)m * (double)n;
     count_work(t, 2 * values, values);
 }

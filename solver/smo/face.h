@@ -37,6 +37,7 @@ struct hg_face {
     double most_work;        /* that a block may take, in reads of an f32 value from memory (0.3 ns) */
     void (*progress)(void *arg, double violation); /* after every face, or NULL; violation: of the block */
     void *progress_arg;
+    uint64_t *told;          /* counts systems as they are solved; or NULL */
     uint64_t systems, steps; /* linear systems solved, two-variable steps in between, */
     double work;             /* and all of it as most_work; the caller sets them back */
 

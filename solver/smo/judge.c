@@ -76,11 +76,18 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
         .cpu_level = r->opt->cpu_level,
         .halt = r->halt,
         .progress = newton_progress,
-        .progress_arg = r
+        .progress_arg = r,
+        .told = r->opt->live != NULL ? &r->opt->live->newton_steps : NULL
     };
+    if (r->opt->live != NULL) {
+        r->opt->live->newton = 1;
+        r->opt->live->newton_steps = 0;
+    }
     hg_face_free(&r->w.face); /* made anew where it is needed again */
     hinge_status status = hg_newton_finish(r->qp, r->exact, g, &options, &result);
     hg_newton_tell(&r->course.newton, &result);
+    if (r->opt->live != NULL)
+        r->opt->live->newton = 0;
     r->report->phase.newton += hg_now() - begin;
     r->report->newton_steps += result.systems;
     r->report->newton_no_room = result.end == HG_NEWTON_NO_ROOM ? result.bytes : 0;

@@ -218,7 +218,8 @@ hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gr
     struct hg_newton t = { .qp = qp, .rows = rows, .opt = options, .res = result };
     t.face = (struct hg_face){ .in = &t.in, .threads = options->threads, .halt = &options->halt,
                                .max_steps = options->max_steps, .most_work = INFINITY, /* until there is a block */
-                               .progress = options->progress, .progress_arg = options->progress_arg };
+                               .progress = options->progress, .progress_arg = options->progress_arg,
+                               .told = options->told };
     memset(result, 0, sizeof *result);
     result->violation = INFINITY;
     bool ok = HG_ROOM(HG_ARRAY(t.coef, n), HG_ARRAY(t.list, n), HG_ARRAY(t.point, n), HG_ARRAY(t.g, n),

@@ -22,6 +22,7 @@ struct hg_newton_options {
     struct hg_halt halt; /* its stop is not NULL */
     void (*progress)(void *arg, double violation); /* after every step, or NULL; violation: of the block */
     void *progress_arg;
+    uint64_t *told; /* counts linear systems as they are solved; or NULL */
 };
 
 enum hg_newton_end {
