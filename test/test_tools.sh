@@ -831,6 +831,26 @@ check "that predicts" "$hinge" predict -q hard stopped.model labels
 check "a time limit ends a training well" test $? = 0
 check "and is told" has out '^outcome *time limit'
 check "with a model" "$hinge" info limited.model
+make 6000 10 noise | awk '{ $1 = NR % 26; print }' >many
+"$hinge" train -t 2 -g 1 -c 1e5 --threads 1 --time-limit 0.02 many limited.model >out 2>err
+check "pairs that had not begun are told" has out '^not begun *[0-9]* of 325 problems: [0-9]*, [0-9]*; '
+check "and warned of" has err 'warning: [0-9]* of 325 problems of two classes had not begun'
+"$hinge" train --json -t 2 -g 1 -c 1e5 --threads 1 --time-limit 0.02 many limited.model >out 2>err
+check "in JSON all of them" python3 -c 'import json
+pairs = json.load(open("out"))["not_begun"]
+words = open("limited.model").read().split("\n")
+labels = next(line for line in words if line.startswith("label ")).split()[1:]
+count = list(map(int, next(line for line in words if line.startswith("nr_sv ")).split()[1:]))
+rows = [line.split()[:25] for line in words[words.index("SV") + 1:] if line]
+empty, start = [], [sum(count[:k]) for k in range(27)]
+for a in range(26):
+    for b in range(a + 1, 26):
+        if not any(float(r[b - 1]) for r in rows[start[a]:start[a + 1]]) and not any(
+                float(r[a]) for r in rows[start[b]:start[b + 1]]):
+            empty.append(f"{labels[a]}, {labels[b]}")
+assert 0 < len(pairs) <= 325 and pairs == empty, (len(pairs), len(empty))'
+"$hinge" train --json -q two m >out 2>err
+check "none where all are done" has out '"not_begun": \[$'
 for solver in "sgd --batch 1" "perceptron --batch 1" perceptron; do
     # shellcheck disable=SC2086 # a solver and its option
     "$hinge" train --verbose -t 0 --solver $solver --epochs 1000000000 hard stopped.model >log 2>err &

@@ -328,6 +328,11 @@ void drop_words(hinge_data *data, hinge_task task);
 
 /* Reads a model file, or dies. */
 hinge_model *load_model(const char *path);
+int is_classifier(const hinge_model *model);
+/* Finds classes a and b of a two-class problem, by position in hinge_model_labels; b is SIZE_MAX for the rest. */
+void problem_classes(const hinge_model *model, size_t problem, size_t *a, size_t *b);
+/* Tells whether a two-class problem of a model has a coefficient: a training that was ended may not have come to it. */
+int problem_begun(const hinge_model *model, size_t problem);
 /* Returns the Laplace width of a calibrated regression; NaN: the model is none. */
 double laplace_width(const hinge_model *model);
 /* Writes a model file; - is standard output. */

@@ -89,23 +89,6 @@ size_t subject_labels(const struct subject *s, double *labels, size_t most)
     return count;
 }
 
-int is_classifier(const hinge_model *model)
-{
-    return hinge_model_labels(model) != NULL;
-}
-
-void problem_classes(const hinge_model *model, size_t problem, size_t *a, size_t *b)
-{
-    size_t left = problem, n_classes = hinge_model_n_classes(model);
-    *a = problem;
-    *b = SIZE_MAX;
-    if (hinge_model_multiclass(model) == HINGE_ONE_VS_REST)
-        return;
-    for (*a = 0; left >= n_classes - 1 - *a; ++*a)
-        left -= n_classes - 1 - *a;
-    *b = *a + 1 + left;
-}
-
 double problem_sign(const hinge_model *model, size_t problem, double label)
 {
     const double *labels = hinge_model_labels(model);

@@ -29,9 +29,6 @@ const hinge_words *subject_words(const struct subject *s);
 /* Lists the classes of the model in its order, then labels that only the data have, until there are most; returns how
  * many. */
 size_t subject_labels(const struct subject *s, double *labels, size_t most);
-int is_classifier(const hinge_model *model);
-/* Finds classes a and b of a two-class problem, by position in hinge_model_labels; b is SIZE_MAX for the rest. */
-void problem_classes(const hinge_model *model, size_t problem, size_t *a, size_t *b);
 /* Returns +1 or -1, or 0 where a row with this label is not in the problem. */
 double problem_sign(const hinge_model *model, size_t problem, double label);
 

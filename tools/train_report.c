@@ -165,6 +165,34 @@ static void json_task(struct json *j, const struct train_settings *s, const stru
     json_put(j, "eps %g", p->eps);
 }
 
+/* Lists the two-class problems of a training that was ended which have not begun, and returns how many they are; all
+ * in room, unless they are too many for it. */
+static size_t list_unbegun(const struct train_run *run, struct json *j, char *room, size_t size)
+{
+    const hinge_model *model = run->model;
+    size_t count = 0, a, b, n = model && run->report.outcome != HINGE_CONVERGED ? hinge_model_n_problems(model) : 0;
+    *room = '\0';
+    for (size_t p = 0; p < n && n > 1; p++) {
+        char rooms[2][LABEL_ROOM], name[100];
+        size_t used = strlen(room);
+        if (problem_begun(model, p))
+            continue;
+        problem_classes(model, p, &a, &b);
+        snprintf(name, sizeof name, "%.40s, %.40s",
+                 label_text(hinge_model_words(model), hinge_model_labels(model)[a], 17, rooms[0]),
+                 b == SIZE_MAX ? "rest"
+                               : label_text(hinge_model_words(model), hinge_model_labels(model)[b], 17, rooms[1]));
+        if (j)
+            json_text(j, NULL, name);
+        if (used + strlen(name) + 8 < size)
+            snprintf(room + used, size - used, "%s%s", used ? "; " : "", name);
+        else if (used && strcmp(room + used - 3, "...") != 0)
+            strcpy(room + used, "; ...");
+        count++;
+    }
+    return count;
+}
+
 static void print_json(const struct train_settings *s, const struct train_run *run)
 {
     const struct online *o = &s->online;
@@ -182,6 +210,10 @@ static void print_json(const struct train_settings *s, const struct train_run *r
     } else {
         if (s->profile)
             json_profile(&j, run);
+        char room[80];
+        json_open(&j, "not_begun", '[');
+        list_unbegun(run, &j, room, sizeof room);
+        json_close(&j, ']');
         json_put(&j, "seconds_save %g", run->seconds_save);
         json_reals(&j, "rho", hinge_model_rho(run->model), hinge_model_n_problems(run->model));
         json_put(&j, "model %s", s->model_path);
@@ -282,6 +314,10 @@ static void print_table(const struct train_settings *s, const struct train_run *
         print_online(run, &s->online);
     else
         print_report(r, s->folds);
+    char unbegun[80];
+    size_t n_unbegun = list_unbegun(run, NULL, unbegun, sizeof unbegun);
+    if (n_unbegun)
+        printf("%-16s %zu of %zu problems: %s\n", "not begun", n_unbegun, hinge_model_n_problems(run->model), unbegun);
     printf("%-16s %.3f s (loading %.3f s, saving %.3f s)\n", "time", s->online.solver ? s->online.seconds : r->seconds,
            run->seconds_load, run->seconds_save);
     if (!s->online.solver)
@@ -354,6 +390,11 @@ void train_warn(const struct train_settings *s, const struct train_run *run)
     else if (r->outcome != HINGE_CONVERGED)
         warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation,
              hint ? "; " : "", hint ? hint : "");
+    char unbegun[100];
+    size_t n_unbegun = list_unbegun(run, NULL, unbegun, sizeof unbegun);
+    if (n_unbegun)
+        warn("%zu of %zu problems of two classes had not begun, so that the model does not tell these apart: %s",
+             n_unbegun, hinge_model_n_problems(run->model), unbegun);
     if (s->params.probability && run->model && !s->data.ranks && !hinge_model_has_probability(run->model))
         warn("%s has no probabilities: %s; `hinge calibrate` can add them%s", s->model_path,
              early ? "the run ended before them" : "they take 5 examples on either side of the boundary",
