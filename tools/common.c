@@ -565,38 +565,6 @@ void json_certificate(struct json *j, const hinge_certificate *c)
              c->seconds);
 }
 
-int is_classifier(const hinge_model *model)
-{
-    return hinge_model_labels(model) != NULL;
-}
-
-void problem_classes(const hinge_model *model, size_t problem, size_t *a, size_t *b)
-{
-    size_t left = problem, n_classes = hinge_model_n_classes(model);
-    *a = problem;
-    *b = SIZE_MAX;
-    if (hinge_model_multiclass(model) == HINGE_ONE_VS_REST)
-        return;
-    for (*a = 0; left >= n_classes - 1 - *a; ++*a)
-        left -= n_classes - 1 - *a;
-    *b = *a + 1 + left;
-}
-
-int problem_begun(const hinge_model *model, size_t problem)
-{
-    const double *coef = hinge_model_coef(model);
-    const size_t *class_sv = hinge_model_class_sv(model);
-    size_t a, b, n_sv = hinge_model_n_sv(model), first = 0;
-    int begun = !class_sv;
-    problem_classes(model, problem, &a, &b);
-    for (size_t c = 0; class_sv && c < hinge_model_n_classes(model); first += class_sv[c++]) {
-        size_t row = b == SIZE_MAX ? problem : c == a ? b - 1 : a; /* of the coefficients of this class's vectors */
-        for (size_t k = 0; (b == SIZE_MAX || c == a || c == b) && k < class_sv[c]; k++)
-            begun |= coef[row * n_sv + first + k] != 0;
-    }
-    return begun;
-}
-
 double laplace_width(const hinge_model *model)
 {
     double sigma;
