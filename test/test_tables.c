@@ -15,7 +15,7 @@ static hinge_status parse(const char *text, const hinge_data_options *options, h
 /* Names with slashes behind them, the target's last. */
 static void check_names(const hinge_data *data, const char *expected)
 {
-    char list[200] = "";
+    char list[700] = "";
     for (size_t k = 0; k < data->names.count; k++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s/", data->names.word[k]);
     if (data->target != NULL)
@@ -122,7 +122,13 @@ TEST(categories)
     TABLE("y,c\n1,\"a b\"\n2,?\n", 1, 1, "c=a b/y", WITH(.categories = "c", .drop_missing = 1), 1, 1);
     REFUSED("y,c\n1,\n2,a\n", 2, "missing value: column 2 ('c') is empty", .categories = "c");
     REFUSED("y,c,c\n1,a,a\n", 1, "two columns have the same name", .categories = "2-3");
-    char text[16000] = "y,c\n";
+    char word[501], text[16000] = "", name[600];
+    memset(word, 'w', 500);
+    word[500] = '\0';
+    snprintf(text, sizeof text, "y,c\n1,%s\n", word);
+    snprintf(name, sizeof name, "c=%s/y", word);
+    TABLE(text, 1, 1, name, WITH(.categories = "c"), 1, 1);
+    strcpy(text, "y,c\n");
     for (int k = 0; k < 1001; k++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "1,w%d\n", k);
     REFUSED(text, 0, "categories: column 2 ('c') has 1001 different words, 1000 at most", .categories = "c");
@@ -169,7 +175,8 @@ TEST(cells)
 TEST(names_of_a_model)
 {
     static const char *list[] = { "c=blue", "c=red", "a", "b" };
-    const hinge_words names = { 4, list }, plain = { 2, list + 2 };
+    static const char *by_number[] = { "column 3", "column 2=u", "column 2=v" };
+    const hinge_words names = { 4, list }, plain = { 2, list + 2 }, numbered = { 3, by_number };
     TABLE("b,id,c,y,a\n1,9,red,3,2\n5,9,blue,4,6\n", 2, 4, "c=blue/c=red/a/b/y", WITH(.names = &names, .target = "y"),
           3, 0, 1, 2, 1, 4, 1, 0, 6, 5);
     TABLE("b,c,a\n1,red,2\n", 1, 4, "c=blue/c=red/a/b/", WITH(.names = &names, .target = "y"), 0, 0, 1, 2, 1);
@@ -177,6 +184,8 @@ TEST(names_of_a_model)
     TABLE("u,b,a\n3,1,2\n", 1, 2, "a/b/u", WITH(.names = &plain), 3, 2, 1);
     TABLE("b,a,u\n1,2,3\n", 1, 2, "a/b/u", WITH(.names = &plain, .target = "y", .label_name = "u"), 3, 2, 1);
     TABLE("3,1,2\n", 1, 2, "", WITH(.names = &plain, .target = "y"), 3, 1, 2); /* no header: by the order */
+    TABLE("3,u,7\n4,v,8\n", 2, 3, "column 3/column 2=u/column 2=v/", WITH(.names = &numbered, .header = -1), 3, 7, 1, 0,
+          4, 8, 0, 1); /* or by numbers, which are the names where a model has words of them */
     REFUSED("y,b,d\n3,1,2\n", 1, "there is no column 'a', which the model has", .names = &plain, .target = "y");
     REFUSED("b,c,a\n1,green,2\n", 2, "column 2 ('c'): 'green' is none of the categories that the model knows",
             .names = &names);
@@ -234,6 +243,7 @@ TEST(model_file_refuses)
         { " 2 0 a a\n", "'a' stands twice" },
         { " 3 0 a b c\n", "hinge_names: 3, and the model has 2 features" },
         { " 1 0 a%2\n", "is no word" },
+        { " 1 0 a\x14\n", "hinge_names: 'a?' is empty or holds control characters" },
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char text[300];

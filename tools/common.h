@@ -306,7 +306,8 @@ double entry_of(const hinge_data *data, size_t i, size_t k);
 size_t list_labels(const hinge_data *data, double **labels, size_t **counts);
 /* Warns of a table in which no field but the label is found. */
 void warn_of_fields(const char *path, const hinge_data *data);
-/* Warns of features of a table that number its rows. */
+/* Dies of data to train on that have no features, and warns of features of a table that number its rows. */
+void check_features(const char *path, const struct data_flags *flags, const hinge_data *data);
 void warn_of_row_numbers(const char *path, const struct data_flags *flags, const hinge_data *data);
 /* Warns of training data whose labels look like something else than the task takes them for. */
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data);

@@ -412,6 +412,15 @@ void warn_of_row_numbers(const char *path, const struct data_flags *flags, const
     free(value);
 }
 
+void check_features(const char *path, const struct data_flags *flags, const hinge_data *data)
+{
+    int none = data->file_cols == 0 && data->x.cols == 0;
+    if (flags->ranks ? flags->ranks->all(none) : none)
+        die(EXIT_DATA, "%s: there are labels and no features to train on", path);
+    if (!flags->ranks)
+        warn_of_row_numbers(path, flags, data);
+}
+
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data)
 {
     size_t i = 0;

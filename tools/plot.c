@@ -126,7 +126,7 @@ static void draw_path(struct plot_settings *settings)
     count_dropped(&params.kernel, &data, &settings->data);
     drop_words(&data, params.task);
     need_labels(settings->data_path, &data, "train on", "--labels");
-    warn_of_row_numbers(settings->data_path, &settings->data, &data);
+    check_features(settings->data_path, &settings->data, &data);
     warn_of_labels(settings->data_path, &settings->data, params.task, &data);
     gnuplot_open(&g, settings->output, settings->keep);
     file = gnuplot_data(&g, "path", "C, cross-validated error, support vectors of a model of all examples");

@@ -285,11 +285,7 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
     /* a model's scaling is told of all features */
     flags.read.drop_empty = !ranks && !flags.read.precomputed && (!s->scale || (!in_place && !s->grid));
     load_data(s->data_path, &flags, ranges.x.n_features, s->params.threads, data);
-    int none = data->file_cols == 0 && data->x.cols == 0;
-    if (ranks ? s->data.ranks->all(none) : none)
-        die(EXIT_DATA, "%s: there are labels and no features to train on", s->data_path);
-    if (!ranks)
-        warn_of_row_numbers(s->data_path, &s->data, data);
+    check_features(s->data_path, &s->data, data);
     if (s->scale_restore)
         restore_ranges(s, &ranges, data);
     else if (in_place)

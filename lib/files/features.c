@@ -45,7 +45,7 @@ hinge_status hg_table_match(struct hg_table *table, hinge_error *err)
                 hg_fail_at(err, HINGE_EFORMAT, table->source->name, 1, "two columns are called '%s'", names->word[at]);
         if (at < names->count)
             *column = (struct hg_column){ .role = HG_FEATURE, .at = at };
-        else if (table->header)
+        else
             status = match_words(column, &table->name[j], names, err);
         for (size_t k = 0; k < column->n; k++)
             known[column->place[k]] = 1;
@@ -136,8 +136,10 @@ static hinge_status name_features(const struct hg_table *table, bool categories,
         for (size_t k = 0; k < parts; k++) {
             size_t before = text.size;
             hg_text_add(&text, table->name[j].p, table->name[j].length);
-            if (column->role == HG_CATEGORY)
-                hg_text_print(&text, "=%s", column->word[k]);
+            if (column->role == HG_CATEGORY) {
+                hg_text_add(&text, "=", 1);
+                hg_text_add(&text, column->word[k], strlen(column->word[k]));
+            }
             of[column->role == HG_CATEGORY ? column->place[k] : column->at].length = text.size - before;
         }
     }

@@ -417,7 +417,8 @@ hinge_status hg_table_open(struct hg_table *table, const struct hg_source *sourc
                                   hg_table_asked(table, lists[k].option, lists[k].field), lists[k].text);
     find_names(table, &line);
     HG_TRY(find_roles(table, err));
-    return names != NULL ? hg_table_match(table, err) : HINGE_OK;
+    HG_TRY(names != NULL ? hg_table_match(table, err) : HINGE_OK);
+    return names != NULL && table->features == 0 ? find_roles(table, err) : HINGE_OK; /* it goes by its order */
 }
 
 void hg_table_close(struct hg_table *table)
