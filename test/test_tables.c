@@ -160,6 +160,7 @@ TEST(cells)
     REFUSED("y,a\n1,2020-01-31\n", 2, "column 2 ('a'): '2020-01-31' is a date, not a number: leave the column out", 0);
     REFUSED("y,a\n1,31/1/2020\n", 2, "is a date", 0);
     REFUSED("y,a\n1,2020-01-31 12:00:00\n", 2, "is a date", 0);
+    REFUSED("y;a\n1;-1,5\n", 2, "'-1,5' has a decimal comma: write points", 0);
     REFUSED("y,a\n1,TRUE\n", 2, "'TRUE' is a truth value, not a number: write 1 or 0", 0);
     REFUSED("y,a\n1,no\n", 2, "'no' is a truth value", 0);
     REFUSED("y,a\n1,cat\n", 2, "'cat' is not a number; the label is column 1 ('y') (label_column), and words", 0);

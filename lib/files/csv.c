@@ -43,6 +43,15 @@ static bool is_date(const char *p, const char *stop)
     return groups == 3 && (p == stop || *p == ' ' || *p == 'T');
 }
 
+static bool has_decimal_comma(const char *p, const char *stop)
+{
+    const char *comma = memchr(p, ',', (size_t)(stop - p));
+    double whole;
+    size_t digits;
+    return comma != NULL && hg_parse_double(p, comma, &whole) == comma &&
+           hg_parse_size(comma + 1, stop, &digits) == stop;
+}
+
 static bool is_truth(const char *p, const char *stop)
 {
     static const char *const words[] = { "true", "false", "t", "f", "yes", "no" };
@@ -75,6 +84,8 @@ static hinge_status refuse_word(const struct csv *csv, const struct hg_line *lin
     bool open = table->label != SIZE_MAX && options->label_column == 0 && options->label_name == NULL;
     if (table->delimiter == ',' && strchr(text.text, ';') != NULL)
         return refuse_field(csv, line, field, begin, stop, "has a semicolon: decimal commas are not read", err);
+    if (has_decimal_comma(begin, stop))
+        return refuse_field(csv, line, field, begin, stop, "has a decimal comma: write points", err);
     if (is_date(begin, stop))
         return hg_fail_line(err, line, "%s: '%s' is a date, not a number: leave the column out (%s), or count days",
                             place.text, text.text, out);
