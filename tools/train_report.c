@@ -187,7 +187,7 @@ static size_t list_unbegun(const struct train_run *run, struct json *j, char *ro
         if (used + strlen(name) + 8 < size)
             snprintf(room + used, size - used, "%s%s", used ? "; " : "", name);
         else if (used && strcmp(room + used - 3, "...") != 0)
-            strcpy(room + used, "; ...");
+            snprintf(room + used, size - used, "; ...");
         count++;
     }
     return count;

@@ -200,7 +200,8 @@ static hinge_status read_words(const struct hg_line *line, size_t n_names, struc
     if (status == HINGE_OK)
         return HINGE_OK;
     for (char *p = own.text; *p != '\0'; p++) /* the word that is wrong may hold anything */
-        *p = *p >= ' ' && *p <= '~' ? *p : '?';
+        if (*p < ' ' || *p > '~')
+            *p = '?';
     return hg_fail_at(err, status == HINGE_EINVAL ? HINGE_EFORMAT : status, line->file, line->number, "hinge_%s%s",
                       labels ? "words" : "names", own.text + strcspn(own.text, ":"));
 }
