@@ -56,34 +56,27 @@ void wipe_line(void)
     line_time = -1;
 }
 
+/* Shows figures of which one moves in each phase, in 80 columns. */
 static void show_progress(struct display *d, const hinge_progress *p)
 {
-    uint64_t before = p->problem == d->problem && p->rows_computed >= d->rows ? d->rows : 0;
-    double speed = (double)(p->rows_computed - before) / fmax(p->seconds - d->time, 1e-3);
     int interior = p->rounds > 0 && p->rounds == p->iterations && p->rows_computed == 0;
-    char part[64] = "", line[256], moves[64];
+    const char *phase = p->newton ? "Newton: " : "";
+    char part[64] = "", line[256];
     if (p->n_problems > 1)
         snprintf(part, sizeof part, "%s %zu/%zu  ", p->n_problems == d->folds ? "fold" : "problem", p->problem + 1,
                  p->n_problems);
-    if (p->newton)
-        snprintf(moves, sizeof moves, "Newton's finish, %" PRIu64 " systems", p->newton_steps);
-    else if (speed >= 1)
-        snprintf(moves, sizeof moves, "rows/s %.0f", speed);
-    else
-        snprintf(moves, sizeof moves, "%s %" PRIu64, interior ? "systems" : "steps", p->iterations);
     if (isnan(p->violation)) /* perceptron, sgd */
         snprintf(line, sizeof line, "%zu epochs  %.1f s", p->rounds, p->seconds);
     else
-        snprintf(line, sizeof line, "%s%s %.1e, stops at %.1e  support vectors %zu  %s  %.1f s", part,
-                 interior ? "relative gap" : "violation", p->violation, interior ? fmin(d->eps, 1e-6) : d->eps,
-                 p->n_sv, moves, p->seconds);
+        snprintf(line, sizeof line, "%.1f s  %s%s%s %.1e, stops at %.1e  %" PRIu64 " %s  %zu SVs", p->seconds, part,
+                 phase, interior ? "relative gap" : "violation", p->violation,
+                 interior ? fmin(d->eps, 1e-6) : d->eps, p->newton ? p->newton_steps : p->iterations,
+                 interior || p->newton ? "systems" : "steps", p->n_sv);
     if (d->terminal)
         show_line(p->seconds, "%s", line);
     else
         fprintf(stderr, "%s\n", line);
     d->time = p->seconds;
-    d->rows = p->rows_computed;
-    d->problem = p->problem;
 }
 
 int display_progress(void *arg, const hinge_progress *p)

@@ -23,8 +23,6 @@ struct display {
     size_t folds;    /* folds of a cross-validation, or 0 */
     double eps;      /* violation at which SMO stops */
     double time;     /* time of the last line, seconds */
-    uint64_t rows;   /* kernel rows at the last line */
-    size_t problem;  /* problem of the last line */
     size_t rounds;   /* that are done */
     double limit;    /* seconds after which the callback ends the run, as the library does not; 0: none */
     hinge_outcome outcome; /* STOPPED, TIME_LIMIT: the callback ended it */
