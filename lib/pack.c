@@ -13,16 +13,6 @@
 
 /* ---- the solution ------------------------------------------------------------------------------------------------ */
 
-/* Looks at r, half of what nu-SVC's two biases differ by, which coefficients are divided by: it is lost where it is not
- * above 0, or at most `digits` times its error. Only a run that converged knows. */
-bool hg_margin_is_lost(const struct hg_training *t, const struct hg_solution *s, double digits)
-{
-    double b, factor;
-    hg_problem_bias(&t->problem, s->bias, &b, &factor);
-    return t->params->task == HINGE_NU_SVC && s->report.outcome == HINGE_CONVERGED &&
-           (factor == 0 || 1 / factor <= digits * s->f_error);
-}
-
 /* Takes what coefficients of a regression sum to, which should be 0, off one of them. Steps round: many of one layer,
  * or a few that are the difference of two large ones. Where targets are far from 0 beside their width that matters, as
  * the objective moves by the sum times what they have in common; the least coefficient that is 2^20 times as large, and
@@ -57,8 +47,7 @@ hinge_status hg_keep_solution(const struct hg_training *t, struct hg_reduced *re
     hg_problem_bias(&t->problem, s->bias, &b, &factor);
     if (!isfinite(b)) /* HINGE_NONFINITE */
         b = 0;
-    s->report.outcome = hg_margin_is_lost(t, s, 1) ? HINGE_NO_MARGIN : s->report.outcome;
-    if (factor == 0 || s->report.outcome == HINGE_NO_MARGIN)
+    if (factor == 0 || (s->undivided && s->nu == 0))
         factor = 1; /* a run cut short has not found out whether there is a margin */
     s->n_sv = hg_qp_support(qp, NULL, NULL, NULL);
     for (int l = 0; l < qp->layers; l++)
@@ -204,8 +193,9 @@ hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hing
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
 /* Tells the path: solver, size of W, how rows were made, kernel and vector code, and then what else took part. margin:
- * no hyperplane has a larger one (hard margin). Tests tell by these words which way a training went. */
-static void report_path(const struct hg_training *t, size_t q, double margin, hinge_report *r)
+ * no hyperplane has a larger one (hard margin). nu: the largest that a problem took for that asked for. Tests tell by
+ * these words which way a training went. */
+static void report_path(const struct hg_training *t, size_t q, double margin, double nu, hinge_report *r)
 {
     const char *kernel = hg_kernel_row(t->params->kernel.type)->told.keyword;
     const struct hg_maker *maker = t->problem.n_problems > 0 ? t->solutions[0].maker : NULL;
@@ -223,6 +213,8 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
         hg_tell_path(r, ", approximate");
     if (t->interior && r->outcome == HINGE_NO_MARGIN && isfinite(margin))
         hg_tell_path(r, ", no margin above %.2g", margin);
+    if (nu > 0)
+        hg_tell_path(r, ", margin from nu=%.9g", nu);
     if (t->interior && q > 0)
         hg_tell_path(r, ", then block-smo q=%zu", q);
     if (!t->interior || q > 0)
@@ -251,7 +243,7 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
     const struct hg_problem *pr = &t->problem;
     hinge_machine machine = hg_processor_info();
     size_t q = 0;
-    double margin = INFINITY, rows_computed = 0, gap = t->interior ? 0 : NAN;
+    double margin = INFINITY, nu = 0, rows_computed = 0, gap = t->interior ? 0 : NAN;
     *r = (hinge_report){ .precision = hg_wants_f32(t) ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64,
                          .error = m->n_problems > 0 ? 0 : NAN };
     for (size_t p = 0; p < m->n_problems; p++) {
@@ -260,6 +252,7 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
         gap = hg_larger(gap, s->report.gap);
         if (s->report.outcome == HINGE_NO_MARGIN)
             margin = fmin(margin, s->margin_bound);
+        nu = HG_MAX(nu, s->nu);
         rows_computed += s->rows_computed;
         q = HG_MAX(q, s->working_set);
     }
@@ -282,5 +275,5 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
     memcpy(r->blas, machine.blas, sizeof r->blas);
     r->blas_slow = machine.blas_slow;
     r->seconds = hg_now() - t->begin;
-    report_path(t, q, margin, r);
+    report_path(t, q, margin, nu, r);
 }

@@ -466,32 +466,6 @@ static hinge_status finish_inside(struct work *w, size_t columns)
     return HINGE_OK;
 }
 
-/* Looks for r, by which nu-SVC divides: a violation may be below eps, and r hardly more or less than 0. Then the model
- * and its sign hang on chance, so SMO goes on to eps a hundred times smaller, and again, until r has a digit. Where
- * that is not found, at the expense of five times the steps taken so far and n, the model is what it was. */
-static hinge_status find_r(struct work *w)
-{
-    struct hg_solution *s = w->s;
-    struct hg_smo_options finer = w->options;
-    uint64_t first = s->report.iterations, most = first + 5 * (first + w->reduced.qp.n);
-    most = finer.max_iter > 0 ? HG_MIN(finer.max_iter, most) : most;
-    for (finer.eps /= 100; hg_margin_is_lost(w->t, s, 10) && finer.eps > 1e-13; finer.eps /= 100) {
-        struct hg_solution before = *s;
-        if (before.report.iterations >= most)
-            break;
-        finer.max_iter = most - before.report.iterations;
-        keep(&w->reduced, false);
-        HG_TRY(run_smo(w, &finer));
-        hinge_outcome outcome = s->report.outcome;
-        if (outcome != HINGE_CONVERGED) {
-            go_back(w, &before, hg_ended_early(outcome) ? outcome : HINGE_CONVERGED);
-            break;
-        }
-        hg_add_work(&s->report, &before.report);
-    }
-    return HINGE_OK;
-}
-
 /* Runs the interior point that was chosen by counted work; SMO goes on where it stalls, as it does where rows or
  * columns are of sizes whose squares no double holds beside each other. The better of both stays. */
 static hinge_status start_inside(struct work *w)
@@ -535,7 +509,20 @@ static hinge_status solve_reduced(struct work *w)
     w->options.max_iter = t->params->max_iter;
     HG_TRY(finish_inside(w, columns));
     w->options.leaves = NULL;
-    return find_r(w);
+    return HINGE_OK;
+}
+
+/* Solves once more by the solver that the training has, for hg_settle_margin. */
+static hinge_status solve_again(void *arg, double eps, uint64_t max_iter)
+{
+    struct work *w = arg;
+    w->options.eps = eps;
+    w->options.max_iter = max_iter;
+    w->s->report = (hinge_report){ 0 };
+    hinge_status status = w->t->interior ? run_inside(w) : run_smo(w, &w->options);
+    w->options.eps = w->t->params->eps;
+    w->options.max_iter = w->t->params->max_iter;
+    return status;
 }
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
@@ -547,11 +534,14 @@ hinge_status hg_solve_problem(void *arg, int thread, size_t p, int threads, hing
     struct hg_training *t = arg;
     struct work w = { .t = t, .s = &t->solutions[p], .err = err };
     struct hg_refolding refolding = { t, &w.reduced, p };
+    struct hg_margin margin = { t, &w.reduced, w.s, threads, &w.options.halt, solve_again, &w };
     work_init(&w, p, thread, threads);
     w.options.then = t->refold != NULL ? hg_refold : NULL;
     w.options.then_arg = &refolding;
     hinge_status status = hg_reduced_init(&w.reduced, &t->distinct, &t->problem, p, err);
     HG_THEN(status, solve_reduced(&w));
+    w.options.then = NULL;
+    HG_THEN(status, hg_settle_margin(&margin, err));
     HG_THEN(status, hg_keep_solution(t, &w.reduced, w.s, err));
     hg_lowrank_free(&w.factor);
     hg_reduced_free(&w.reduced);

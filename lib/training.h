@@ -26,6 +26,8 @@ struct hg_solution {
     const struct hg_maker *maker; /* of its kernel rows */
     double margin_bound;  /* interior point */
     double f_error;       /* by so much its F, and so the r of nu-SVC, may be wrong */
+    bool undivided;       /* nu-SVC: r was looked for and not found, so coefficients are not divided by it */
+    double nu;            /* the closest that has a margin, where the one asked for has none; 0: not so */
 };
 
 /* Holds the memory that one problem after the other takes for its rows and its panels of columns, so that the system
@@ -124,9 +126,23 @@ hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const str
 hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge_params *params,
                              struct hg_refold *refold, hinge_report *report, hinge_error *err);
 
-/* pack.c: whether nu-SVC's margin is so small, beside the error of its r, that it has not so many digits; and the
- * solution of a problem whose QP is solved. */
-bool hg_margin_is_lost(const struct hg_training *t, const struct hg_solution *s, double digits);
+/* margin.c: what a problem's solver hands over where it has converged. */
+struct hg_margin {
+    const struct hg_training *t;
+    struct hg_reduced *reduced;
+    struct hg_solution *s;
+    int threads;
+    const struct hg_halt *halt;
+    /* solves reduced->qp from its beta, by reduced->sums, in so many steps at most (0: no limit), into s, whose report
+     * is of this run alone */
+    hinge_status (*solve)(void *arg, double eps, uint64_t max_iter);
+    void *arg;
+};
+/* Looks whether nu-SVC's solution proves a margin, and r has a digit; goes on to a finer eps where it does not, and
+ * then to the closest nu that has a margin: the outcome is NO_MARGIN. Of other tasks it does nothing. */
+hinge_status hg_settle_margin(const struct hg_margin *m, hinge_error *err);
+
+/* pack.c: the solution of a problem whose QP is solved. */
 hinge_status hg_keep_solution(const struct hg_training *t, struct hg_reduced *reduced, struct hg_solution *s,
                               hinge_error *err);
 

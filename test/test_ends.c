@@ -275,3 +275,108 @@ TEST(matrices_of_rounded_values)
             fail_msg("seed %d: %s, kkt %g", (int)seed, hinge_outcome_text(r.outcome), c.kkt);
     }
 }
+
+/* ---- nu-SVC's margin --------------------------------------------------------------------------------------------- */
+
+struct side {
+    long double f;
+    bool positive;
+};
+
+static int by_f(const void *a, const void *b)
+{
+    long double x = ((const struct side *)a)->f, y = ((const struct side *)b)->f;
+    return (x > y) - (x < y);
+}
+
+/* How far w = X'beta keeps the reduced hulls apart, times the sum of a class: the least of sum alpha y <w, x> over all
+ * alpha in [0, 1] of n nu / 2 in each class, which is to put it on the lowest of the one and the highest of the
+ * other. */
+static long double least_product(const struct set *set, const double *beta, double nu)
+{
+    long double least = 0, left[2] = { nu * (double)set->n / 2, nu * (double)set->n / 2 };
+    struct side *side = get(set->n, sizeof *side);
+    for (size_t i = 0; i < set->n; i++) {
+        side[i].positive = set->y[i] > 0;
+        for (size_t j = 0; j < set->n; j++)
+            for (size_t c = 0; c < set->d; c++)
+                side[i].f += (long double)beta[j] * set->x[j * set->d + c] * set->x[i * set->d + c];
+    }
+    qsort(side, set->n, sizeof *side, by_f);
+    for (size_t k = 0; k < set->n; k++) {
+        const struct side *low = side + k, *high = side + set->n - 1 - k;
+        if (low->positive) {
+            least += low->f * fminl(1, left[1]);
+            left[1] -= fminl(1, left[1]);
+        }
+        if (!high->positive) {
+            least -= high->f * fminl(1, left[0]);
+            left[0] -= fminl(1, left[0]);
+        }
+    }
+    return least;
+}
+
+/* The nu that a report tells of instead of the one asked for; 0: none. */
+static double told_nu(const hinge_report *r)
+{
+    const char *words = strstr(r->path, "margin from nu=");
+    return words != NULL ? atof(words + strlen("margin from nu=")) : 0;
+}
+
+/* Classes that are drawn, so that the reduced hulls mostly meet: a solution that is told to have a margin shows one,
+ * and so does what is returned where there is none, at the nu that is told. */
+TEST(margins_are_proven)
+{
+    size_t without = 0;
+    for (uint64_t seed = 0; seed < 600; seed++) {
+        uint64_t s = seed;
+        struct set set = normal_set(seed, 20 + draw(&s) % 100, 1 + draw(&s) % 5, 1);
+        hinge_params p = params_for(HINGE_NU_SVC, hinge_kernel_linear(), 1);
+        double first = 0;
+        for (size_t i = 0; i < set.n; i++)
+            first += set.y[i] > 0;
+        p.nu = fmin(0.2 + 0.6 * draw_unit(&s), 2 * fmin(first, (double)set.n - first) / (double)set.n);
+        p.eps = draw(&s) % 2 ? 1e-3 : 1e-8;
+        p.solver = (hinge_solver)(draw(&s) % 3);
+        p.threads = 1;
+        hinge_report r;
+        hinge_model *m = fit(&set, &p, &r);
+        double nu = r.outcome == HINGE_CONVERGED ? p.nu : told_nu(&r), *beta = fit_beta(m, set.n), sum = 0;
+        without += r.outcome == HINGE_NO_MARGIN;
+        if (nu == 0)
+            continue;
+        for (size_t i = 0; i < set.n; i++)
+            sum += fabs(beta[i]);
+        for (size_t i = 0; i < set.n; i++)
+            beta[i] /= sum;
+        if (!(least_product(&set, beta, nu) > 0))
+            fail_msg("seed %d, n %zu, d %zu: %s at nu = %g, where the hulls are not apart", (int)seed, set.n, set.d,
+                     hinge_outcome_text(r.outcome), nu);
+    }
+    assert_true(without > 300);
+}
+
+/* Three at 0 and one at 3 against one at 1 and three at 2: the hulls meet while their weights s reach 3 / s and
+ * (2 s - 1) / s, up to s = 2, nu = 1/2. What is asked for below that is told to have no margin, and the model is that
+ * of a nu just above, by each solver. */
+TEST(closest_nu_with_a_margin)
+{
+    double x[] = { 0, 0, 0, 3, 1, 2, 2, 2 }, y[] = { 1, 1, 1, 1, -1, -1, -1, -1 };
+    struct set set = { 8, 1, x, y };
+    for (int solver = HINGE_SOLVER_AUTO; solver <= HINGE_SOLVER_INTERIOR_POINT; solver++)
+        for (double nu = 0.1; nu < 0.5; nu += 0.1) {
+            hinge_params p = params_for(HINGE_NU_SVC, hinge_kernel_linear(), 1);
+            hinge_report r;
+            p.solver = (hinge_solver)solver;
+            p.nu = nu;
+            hinge_model *m = fit(&set, &p, &r);
+            assert_int_equal(r.outcome, HINGE_NO_MARGIN);
+            double told = told_nu(&r), *f = fit_decisions(m, &set, HINGE_PRECISION_F64);
+            assert_true(told > 0.5 && told < 0.506);
+            p.nu = told;
+            double *same = fit_decisions(converged(&set, &p, NULL), &set, HINGE_PRECISION_F64);
+            for (size_t i = 0; i < set.n; i++)
+                assert_near(f[i], same[i], 0.05 * fabs(same[i]) + 0.05);
+        }
+}

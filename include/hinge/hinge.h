@@ -230,10 +230,12 @@ typedef enum hinge_outcome {
                           * are too coarse for eps, or the interior point's factor is (report.path: approximate) */
     HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma. The model's
                           * coefficients are finite, but of no use; objective and violation may be NaN */
-    HINGE_NO_MARGIN      /* nu-SVC: a run to the end has r <= 0 within half the violation, so no direction separates;
-                          * coefficients are not divided by r, nor are they where a run was cut short with r <= 0. Hard
-                          * margin: a combination of rows proves that no hyperplane separates the classes (report.path
-                          * says: with a margin above so much); the model is empty */
+    HINGE_NO_MARGIN      /* nu-SVC: the reduced convex hulls of the classes meet, for all that a run to the end and
+                          * rounding tell, so no direction separates. The model is that of the closest larger nu for
+                          * which one does, to a hundredth (report.path: "margin from nu=0.357"); where no nu has one,
+                          * coefficients are not divided by r, nor where a run was cut short with r <= 0. Hard margin:
+                          * a combination of rows proves that no hyperplane separates the classes (report.path says:
+                          * with a margin above so much); the model is empty */
 } hinge_outcome;
 
 /* Returns "converged", "iteration limit", ...; static, never NULL. */
@@ -394,7 +396,8 @@ typedef struct hinge_report {
                             * "gemm" for data with few non-zeros or few features, "counts" for RBF on features of two
                             * values each, one step apart, where there is AVX-512; then ", newton" or ", no room for
                             * newton"; ", rows shared": by classes against the rest. "interior-point d=123, linear";
-                            * "then interior-point" or "then block-smo": a problem at least */
+                            * "then interior-point" or "then block-smo": a problem at least;
+                            * "margin from nu=0.357": NO_MARGIN, the largest nu that a problem took instead */
 } hinge_report;
 
 /* ---- Training --------------------------------------------------------------------------------------- */
