@@ -434,9 +434,8 @@ static uint64_t later(uint64_t look, uint64_t times)
 
 /* Looks now and then, while SMO takes its steps, whether the kernel has a factor that takes less: after HG_RANK_LOOK
  * steps a row, and each time that they are twice as many. True ends SMO's run; the factor is w->factor. */
-static bool leaves(void *arg, uint64_t iterations)
+static bool find_factor(struct work *w, uint64_t iterations)
 {
-    struct work *w = arg;
     const struct hg_reduced *r = &w->reduced;
     if (w->factor.z != NULL || iterations < w->look)
         return w->factor.z != NULL;
@@ -444,6 +443,11 @@ static bool leaves(void *arg, uint64_t iterations)
     w->look = later(iterations, 2);
     return hg_lowrank_find(&w->factor, &w->t->distinct.problem, r->points, &r->qp, w->t->params->eps, iterations,
                            w->options.threads, &w->options.halt);
+}
+
+static bool leaves(void *arg, const struct hg_way *way)
+{
+    return find_factor(arg, way->iterations);
 }
 
 /* Goes on inside with what SMO has left unfinished, by the columns that the kernel has or by a factor that was found;
@@ -457,7 +461,7 @@ static hinge_status finish_inside(struct work *w, size_t columns)
     if (columns > 0 && (outcome == HINGE_STALLED || outcome == HINGE_MAX_ITER))
         HG_TRY(go_on(w, columns));
     else if (columns == 0 && outcome == HINGE_STALLED && may_end_inside(t) && n <= HG_RANK_EXACT &&
-             !leaves(w, UINT64_MAX / 2) && t->params->kernel.type != HINGE_SIGMOID)
+             !find_factor(w, UINT64_MAX / 2) && t->params->kernel.type != HINGE_SIGMOID)
         HG_TRY(go_on(w, n));
     while (w->factor.z != NULL) {
         w->look = later(w->look, 4);

@@ -394,7 +394,8 @@ static hinge_status go_on(struct hg_run *r, hinge_status status, hinge_error *er
         uint64_t steps = r->report->iterations;
         status = one_round(r);
         hg_report_progress(r);
-        if (status == HINGE_OK && hg_run_wants_newton(r, r->report->iterations - steps))
+        hg_count_work(r, r->report->iterations - steps);
+        if (status == HINGE_OK && hg_run_wants_newton(r))
             status = hg_run_newton(r, r->course.newton.most_work);
         else if (status == HINGE_OK && !hg_is_stopped(r))
             hg_consider_shrinking(r);

@@ -26,17 +26,24 @@ bool hg_may_use_newton(const struct hg_run *r)
 }
 
 /* Counts the round's work in reads of a value: rows for m active points, two rows of K_WW a step, and the fresh rows of
- * K_WW. The range of F, by which a violation is near or far, takes a pass over the active points and is looked at now
- * and then only, but where W is all of them: there a round is a whole run. */
-bool hg_run_wants_newton(struct hg_run *r, uint64_t steps)
+ * K_WW. */
+void hg_count_work(struct hg_run *r, uint64_t steps)
+{
+    double of_fresh = (1 + r->rows->cost) * (double)r->w.n_fresh;
+    double work = r->store.work * (double)r->active.m + (double)r->w.n * (2 * (double)steps + of_fresh) +
+                  r->w.face.work;
+    r->course.newton.work += work;
+    r->res->work += work;
+}
+
+/* Looks now and then only at the range of F, by which a violation is near or far, as it takes a pass over the active
+ * points; but where W is all of them: there a round is a whole run. */
+bool hg_run_wants_newton(struct hg_run *r)
 {
     const struct hg_active *a = &r->active;
     double low = INFINITY, high = -INFINITY, violation = r->report->violation;
     if (!hg_may_use_newton(r) || hg_is_stopped(r))
         return false;
-    double of_fresh = (1 + r->rows->cost) * (double)r->w.n_fresh;
-    r->course.newton.work += r->store.work * (double)a->m + (double)r->w.n * (2 * (double)steps + of_fresh) +
-                             r->w.face.work;
     if (r->w.n < a->m && !hg_looks_around(r))
         return false;
     for (size_t at = 0; at < a->m; at++) {
@@ -90,6 +97,7 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
         r->opt->live->newton = 0;
     r->report->phase.newton += hg_now() - begin;
     r->report->newton_steps += result.systems;
+    r->res->work += result.work;
     r->report->newton_no_room = result.end == HG_NEWTON_NO_ROOM ? result.bytes : 0;
     r->report->iterations += result.systems + result.steps;
     r->report->violation = violation;
@@ -326,7 +334,8 @@ static bool comes_near(struct hg_run *r)
 static bool is_out_of_steps(struct hg_run *r)
 {
     const struct hg_smo_options *o = r->opt;
-    return hg_is_out_of_steps(r) || (o->leaves != NULL && o->leaves(o->leaves_arg, r->report->iterations));
+    struct hg_way way = { r->report->iterations, r->res->work, r->report->violation, r->course.objective };
+    return hg_is_out_of_steps(r) || (o->leaves != NULL && o->leaves(o->leaves_arg, &way));
 }
 
 /* Says whether the violation is less than any before, by a thousandth at least: less is no progress. */

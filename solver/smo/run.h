@@ -289,8 +289,10 @@ bool hg_is_out_of_steps(const struct hg_run *r);
  * are held, which the systems hold too. */
 bool hg_may_use_newton(const struct hg_run *r);
 
-/* Says whether Newton's steps are less work than what is left, after a round that made so many steps. */
-bool hg_run_wants_newton(struct hg_run *r, uint64_t steps);
+/* Counts a round that made so many steps. */
+void hg_count_work(struct hg_run *r, uint64_t steps);
+/* Says whether Newton's steps are less work than what is left. */
+bool hg_run_wants_newton(struct hg_run *r);
 
 /* Makes Newton's steps, for so much work at most (0: no limit but its own); where they gain, g is that of all points in
  * f64, and all are active. */
