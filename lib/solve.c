@@ -13,6 +13,7 @@
 #include "lib/params.h"
 #include "lib/training.h"
 #include "solver/smo/block.h"
+#include "solver/turns.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,6 +34,7 @@ struct work {
     struct hg_gram rows, exact;    /* while SMO runs: in f32, where it takes those, and in f64 */
     struct hg_lowrank factor;      /* one that takes less time than SMO's steps; z NULL: none was found */
     uint64_t look;                 /* steps after which a factor is looked for */
+    struct hg_solution before;     /* what a turn began with */
 };
 
 /* ---- what SMO runs with ------------------------------------------------------------------------------------------ */
@@ -365,65 +367,73 @@ static bool may_end_inside(const struct hg_training *t)
     return hg_params_leave_solver(&params) && !t->interior;
 }
 
-/* Copies the coefficients aside (back false), or back; r->kept holds one set. */
-static void keep(struct hg_reduced *r, bool back)
+/* A turn's run (turns.h). What a run tells is of that run alone; settle adds what came before. */
+static hinge_status run_turn(struct hg_turns *t, enum hg_solver who)
 {
-    double *all = r->kept;
-    for (int l = 0; l < r->qp.layers; l++, all += r->qp.n)
-        memcpy(back ? r->qp.beta[l] : all, back ? all : r->qp.beta[l], r->qp.n * sizeof *all);
+    struct work *w = t->arg;
+    hinge_status status;
+    if (who == HG_INSIDE) {
+        w->s->report = (hinge_report){ 0 };
+        status = run_inside(w);
+    } else {
+        struct hg_smo_options o = w->options;
+        o.warm = true;
+        o.max_iter = t->most_steps;
+        status = run_smo(w, &o);
+    }
+    t->outcome = w->s->report.outcome;
+    t->objective = w->s->report.objective;
+    if (status == HINGE_ENOMEM)
+        hg_ok(w->err);
+    return status;
 }
 
-/* Lets the interior point go on where SMO has taken so many steps or has stalled, as it does where coefficients are
- * large: to the interior point their size is nothing. Where that does not end at eps, SMO goes on from the better of
- * both, if that is not where it stalled; where all columns were not enough, for rounding, it is not given steps without
- * end. columns: those of the kernel's own features, or all rows; 0: the factor was found (w->factor). What comes out is
- * never worse than SMO's solution, by objective, unless it converged. */
+static void keep_turn(struct hg_turns *t)
+{
+    struct work *w = t->arg;
+    w->before = *w->s;
+}
+
+/* Takes the run's solution, or the one before it; the work is that of both. SMO that has gone on for the interior point
+ * that was chosen is told with that. */
+static void settle_turn(struct hg_turns *t, enum hg_solver who, bool taken)
+{
+    struct work *w = t->arg;
+    struct hg_solution *s = w->s;
+    hinge_report work = s->report;
+    size_t q = s->working_set;
+    if (taken) {
+        hg_add_work(&s->report, &w->before.report);
+        if (who == HG_SMO && w->t->interior) {
+            s->report.gap = NAN;
+            s->report.rank = w->before.report.rank;
+        }
+        return;
+    }
+    *s = w->before;
+    hg_add_work(&s->report, &work);
+    if (who == HG_SMO)
+        s->working_set = q;
+}
+
+/* Says where the problem stands, after the first solver. */
+static struct hg_turns turns_of(struct work *w, uint64_t most_steps)
+{
+    return (struct hg_turns){ .qp = &w->reduced.qp, .kept = w->reduced.kept, .outcome = w->s->report.outcome,
+                              .objective = w->s->report.objective, .most_steps = most_steps, .run = run_turn,
+                              .keep = keep_turn, .settle = settle_turn, .arg = w };
+}
+
+/* Lets the solvers go on by turns. columns: those of the kernel's own features, or all rows; 0: the factor was found
+ * (w->factor). Where all columns were not enough, for rounding, SMO is not given steps without end. */
 static hinge_status go_on(struct work *w, size_t columns)
 {
-    struct hg_reduced *r = &w->reduced;
-    struct hg_solution *s = w->s, best = *s; /* its coefficients are kept */
-    bool made = w->factor.z != NULL, stalled = s->report.outcome == HINGE_STALLED;
-    keep(r, false);
-    hinge_status status = made || columns <= hg_lowrank_most(r->qp.n) ? run_inside(w) : HINGE_ENOMEM;
-    if (status != HINGE_OK && status != HINGE_ENOMEM)
-        return status;
-    hinge_report work = s->report;
-    if (status == HINGE_ENOMEM || (work.outcome != HINGE_CONVERGED && !hg_ended_early(work.outcome))) {
-        bool better = status == HINGE_OK && work.objective < best.report.objective;
-        keep(r, !better);
-        if (better)
-            best = *s;
-        else
-            *s = best;
-        hg_ok(w->err);
-        s->report.outcome = HINGE_STALLED;
-        struct hg_smo_options rest = w->options;
-        rest.warm = true;
-        rest.max_iter = made ? 0 : HG_LAST_STEPS * hg_lowrank_steps(r->qp.n, columns);
-        if (better || !stalled) {
-            HG_TRY(run_smo(w, &rest));
-            hg_add_work(&s->report, &work);
-        }
-        if (rest.max_iter > 0 && s->report.outcome == HINGE_MAX_ITER)
-            s->report.outcome = HINGE_STALLED;
-    }
-    hinge_outcome outcome = s->report.outcome;
-    if (outcome != HINGE_CONVERGED && !(s->report.objective <= best.report.objective)) {
-        keep(r, true);
-        *s = best;
-        s->report.outcome = outcome;
-    }
-    return HINGE_OK;
-}
-
-/* Goes back to what there was before a run, and adds the work of that. */
-static void go_back(struct work *w, const struct hg_solution *before, hinge_outcome outcome)
-{
-    hinge_report work = w->s->report;
-    keep(&w->reduced, true);
-    *w->s = *before;
-    hg_add_work(&w->s->report, &work);
-    w->s->report.outcome = outcome;
+    size_t n = w->reduced.qp.n;
+    bool made = w->factor.z != NULL;
+    struct hg_turns t = turns_of(w, made ? 0 : HG_LAST_STEPS * hg_lowrank_steps(n, columns));
+    hinge_status status = hg_turns_go_on(&t, made || columns <= hg_lowrank_most(n));
+    w->s->report.outcome = t.outcome;
+    return status;
 }
 
 /* Multiplies, and saturates. */
@@ -470,28 +480,18 @@ static hinge_status finish_inside(struct work *w, size_t columns)
     return HINGE_OK;
 }
 
-/* Runs the interior point that was chosen by counted work; SMO goes on where it stalls, as it does where rows or
- * columns are of sizes whose squares no double holds beside each other. The better of both stays. */
+/* Runs the interior point that was chosen by counted work; SMO takes a turn where it stalls, as it does where rows or
+ * columns are of sizes whose squares no double holds beside each other. */
 static hinge_status start_inside(struct work *w)
 {
     HG_TRY(run_inside(w));
-    struct hg_solution *s = w->s, best = *s;
     const hinge_params *p = w->t->params;
-    if (s->report.outcome != HINGE_STALLED || !hg_params_leave_solver(p) || hg_params_need_interior(p))
+    if (w->s->report.outcome != HINGE_STALLED || !hg_params_leave_solver(p) || hg_params_need_interior(p))
         return HINGE_OK;
-    keep(&w->reduced, false);
-    w->options.warm = true;
-    HG_TRY(run_smo(w, &w->options));
-    size_t q = s->working_set;
-    if (s->report.outcome == HINGE_CONVERGED || s->report.objective < best.report.objective) {
-        hg_add_work(&s->report, &best.report);
-        s->report.gap = NAN;
-        s->report.rank = best.report.rank;
-    } else {
-        go_back(w, &best, s->report.outcome);
-        s->working_set = q;
-    }
-    return HINGE_OK;
+    struct hg_turns t = turns_of(w, 0);
+    hinge_status status = hg_turns_take(&t, HG_SMO);
+    w->s->report.outcome = t.outcome;
+    return status;
 }
 
 /* Solves the problem over its distinct points: by SMO, or inside, or first by the one and then by the other where that

@@ -10,6 +10,7 @@
 #include "lib/params.h"
 #include "lib/select/select.h"
 #include "solver/smo/block.h"
+#include "solver/turns.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,37 +106,63 @@ static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_pr
     return HINGE_OK;
 }
 
-/* Takes the better of what a part has and what SMO alone, or the interior point (made: as above), makes of it, by the
- * dual objective: the former is put back where the latter is worse, not finite, or had no memory. A problem that was
- * ended by the caller says so whichever is taken. */
-static hinge_status improve(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part, bool alone,
-                            const struct hg_lowrank *made, hinge_error *err)
+/* A part's turns: what both of its solvers go by, and what is known of the point before a turn. */
+struct turn {
+    const struct hg_selecting *s;
+    const struct hg_problem *pr;
+    struct hg_part *part;
+    const struct hg_lowrank *made; /* the interior point's factor; NULL: it makes one */
+    struct hg_many_problem before;
+    double *g; /* [n] */
+    hinge_error *err;
+};
+
+static hinge_status run_turn(struct hg_turns *t, enum hg_solver who)
 {
-    struct hg_many_problem before = part->many;
-    size_t n = part->qp.n, values = n * (size_t)part->qp.layers;
-    double objective = hg_qp_objective(&part->qp, part->g), *room = hg_alloc(values + n, sizeof *room);
-    if (room == NULL)
+    struct turn *turn = t->arg;
+    struct hg_part *part = turn->part;
+    hinge_status status = who == HG_SMO ? solve_alone(turn->s, turn->pr, part, turn->err)
+                                        : solve_inside(turn->s, turn->pr, part, turn->made, turn->err);
+    t->outcome = part->many.report.outcome;
+    t->objective = status == HINGE_OK ? hg_qp_objective(&part->qp, part->g) : NAN;
+    if (status == HINGE_ENOMEM)
+        hg_ok(turn->err);
+    return status;
+}
+
+static void keep_turn(struct hg_turns *t)
+{
+    struct turn *turn = t->arg;
+    turn->before = turn->part->many;
+    memcpy(turn->g, turn->part->g, turn->part->n * sizeof *turn->g);
+}
+
+static void settle_turn(struct hg_turns *t, enum hg_solver who, bool taken)
+{
+    struct turn *turn = t->arg;
+    (void)who;
+    if (taken)
+        return;
+    turn->part->many = turn->before;
+    memcpy(turn->part->g, turn->g, turn->part->n * sizeof *turn->g);
+}
+
+/* Lets a solver take a turn at a part; made: as above. */
+static hinge_status improve(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
+                            enum hg_solver who, const struct hg_lowrank *made, hinge_error *err)
+{
+    double *g, *kept;
+    if (!HG_ROOM(HG_ARRAY(g, part->n), HG_TABLE(kept, part->n, (size_t)part->qp.layers)))
         return HINGE_OK;
-    memcpy(room, part->qp.beta[0], values * sizeof *room);
-    memcpy(room + values, part->g, n * sizeof *room);
-    hinge_status status = alone ? solve_alone(s, pr, part, err) : solve_inside(s, pr, part, made, err);
-    double now = status == HINGE_OK ? hg_qp_objective(&part->qp, part->g) : NAN;
-    bool lost = before.report.outcome == HINGE_NONFINITE, ends = part->many.report.outcome == HINGE_CONVERGED;
-    bool better = status == HINGE_OK && (ends || (lost ? isfinite(now) : now < objective));
-    if (!better) {
-        memcpy(part->qp.beta[0], room, values * sizeof *room);
-        memcpy(part->g, room + values, n * sizeof *room);
-    }
-    hinge_outcome outcome = part->many.report.outcome;
-    if (!better)
-        part->many = before;
-    if (hg_ended_early(outcome))
-        part->many.report.outcome = outcome;
-    else if (!ends && !lost)
-        part->many.report.outcome = before.report.outcome;
+    struct turn turn = { .s = s, .pr = pr, .part = part, .made = made, .g = g, .err = err };
+    struct hg_turns t = { .qp = &part->qp, .kept = kept, .outcome = part->many.report.outcome,
+                          .objective = hg_qp_objective(&part->qp, part->g), .run = run_turn, .keep = keep_turn,
+                          .settle = settle_turn, .arg = &turn };
+    hinge_status status = hg_turns_take(&t, who);
+    part->many.report.outcome = t.outcome;
     part->many.moved = NULL;
-    hg_free(room);
-    return status == HINGE_ENOMEM ? hg_ok(err) : status;
+    hg_free(g);
+    return status;
 }
 
 /* Brings those of some problems that have been stopped on the way, or have stalled (where that is asked for), to the
@@ -163,9 +190,9 @@ static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *
         if (columns > hg_lowrank_most(part->n))
             continue;
         if (columns > 0)
-            status = improve(s, &pr, part, false, NULL, err);
+            status = improve(s, &pr, part, HG_INSIDE, NULL, err);
         else if (hg_lowrank_find(&z, &pr, part->point, &part->qp, part->eps, steps, pr.threads, &s->halt))
-            status = improve(s, &pr, part, false, &z, err);
+            status = improve(s, &pr, part, HG_INSIDE, &z, err);
         else
             break; /* other folds have none either */
         hg_lowrank_free(&z);
@@ -234,9 +261,9 @@ static hinge_status finish_part(struct hg_selecting *s, const hinge_grid_point *
     hinge_status status = HINGE_OK;
     bool few = part->n <= HG_RANK_EXACT && pr.params.kernel.type != HINGE_SIGMOID;
     if (few && hg_params_leave_solver(&s->params) && columns_of(s, &pr, part->n) == 0)
-        status = improve(s, &pr, part, false, NULL, err);
+        status = improve(s, &pr, part, HG_INSIDE, NULL, err);
     if (status == HINGE_OK && lacks_an_end(part) && !hg_halted(&s->halt))
-        status = improve(s, &pr, part, true, NULL, err);
+        status = improve(s, &pr, part, HG_SMO, NULL, err);
     return status;
 }
 
