@@ -155,8 +155,9 @@ static double most_times(const struct hg_margin *m)
 }
 
 /* Finds the closest nu that has a margin, which is above: the larger nu, the smaller the reduced hulls. The interval is
- * halved until its ends differ by a hundredth; what is found there in one run to eps counts, so that r has digits. The
- * model is that of the end that has a margin (s->nu), or, where none has, what it was. */
+ * halved until its ends differ by a hundredth; what is found there in one run to eps counts, of a quarter of the steps
+ * that the nu asked for took, and 100 a point, so that r has digits. The model is that of the end that has a margin
+ * (s->nu), or, where none has, what it was. */
 static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error *err)
 {
     enum { LOOKS = 12 };
@@ -164,6 +165,7 @@ static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error
     struct hg_reduced *r = m->reduced;
     struct hg_solution *s = m->s, best = *s;
     double asked[2] = { r->sums[0], r->sums[1] }, low = 1, high = most_times(m), next = high;
+    uint64_t most = best.report.iterations / 4 + 100 * (uint64_t)r->qp.n;
     hinge_outcome outcome = HINGE_NO_MARGIN;
     hinge_status status = HINGE_OK;
     keep(&r->qp, room, false);
@@ -172,7 +174,7 @@ static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error
         bool has_margin = false;
         if ((p->max_iter > 0 && left == 0) || !start_at(m, asked, next))
             break;
-        status = m->solve(m->arg, p->eps, left);
+        status = m->solve(m->arg, p->eps, p->max_iter > 0 ? HG_MIN(left, most) : most);
         if (status == HINGE_OK && s->report.outcome == HINGE_CONVERGED)
             status = look(m, 10, &has_margin, err);
         if (status != HINGE_OK)

@@ -516,14 +516,16 @@ static hinge_status solve_reduced(struct work *w)
     return HINGE_OK;
 }
 
-/* Solves once more by the solver that the training has, for hg_settle_margin. */
+/* Solves once more, for hg_settle_margin: by the interior point where the kernel's features are few, otherwise by the
+ * solver that the training has. */
 static hinge_status solve_again(void *arg, double eps, uint64_t max_iter)
 {
     struct work *w = arg;
     w->options.eps = eps;
     w->options.max_iter = max_iter;
     w->s->report = (hinge_report){ 0 };
-    hinge_status status = w->t->interior ? run_inside(w) : run_smo(w, &w->options);
+    bool few = may_end_inside(w->t) && hg_lowrank_inside(&w->t->distinct.problem, w->reduced.qp.n) > 0;
+    hinge_status status = w->t->interior || few ? run_inside(w) : run_smo(w, &w->options);
     w->options.eps = w->t->params->eps;
     w->options.max_iter = w->t->params->max_iter;
     return status;
