@@ -34,7 +34,9 @@ struct work {
     struct hg_gram rows, exact;    /* while SMO runs: in f32, where it takes those, and in f64 */
     struct hg_lowrank factor;      /* one that takes less time than SMO's steps; z NULL: none was found */
     uint64_t look;                 /* steps after which a factor is looked for */
+    struct hg_turns turns;
     struct hg_solution before;     /* what a turn began with */
+    double done;                   /* by SMO and the interior point, as turns count it */
 };
 
 /* ---- what SMO runs with ------------------------------------------------------------------------------------------ */
@@ -235,6 +237,7 @@ static hinge_status run_rows(struct work *w, const struct hg_smo_options *o, str
     HG_TRY(hg_block_smo(&r->qp, &w->exact.super, &w->exact.super, &rest, smo, w->err));
     hg_add_work(&smo->report, &before.report);
     smo->columns_computed += before.columns_computed;
+    smo->work += before.work;
     smo->report.precision = HINGE_PRECISION_F64;
     return HINGE_OK;
 }
@@ -254,6 +257,7 @@ static hinge_status run_smo(struct work *w, const struct hg_smo_options *o)
     s->report = *report;
     s->rows_computed = (double)smo.columns_computed / (double)HG_MAX(w->reduced.qp.n, (size_t)1);
     s->working_set = smo.working_set;
+    w->done += smo.work;
     s->f_error = HG_MAX(report->error, report->violation / 2);
     s->maker = report->precision == HINGE_PRECISION_F32 ? rows->tiler.maker : exact->tiler.maker;
     memcpy(s->bias, smo.bias, sizeof s->bias);
@@ -305,6 +309,7 @@ static hinge_status solve_by_factor(struct work *w, size_t rank, bool may_be_mor
     if (may_be_more && !*all && z->trace_error > 1e-3)
         return HINGE_OK;
     HG_TRY(hg_lowrank_solve(z, pr, &r->qp, options, r->g, false, &result, w->err));
+    w->done += hg_turns_inside_work(&r->qp, z->super.d, result.report.iterations);
     keep_interior(w, &result);
     return HINGE_OK;
 }
@@ -351,7 +356,7 @@ static hinge_status run_inside(struct work *w)
     return HINGE_OK;
 }
 
-/* ---- one after the other ----------------------------------------------------------------------------------------- */
+/* ---- looks at SMO on its way ------------------------------------------------------------------------------------- */
 
 /* Says whether the interior point may go on for SMO, which was chosen, while SMO is at work; may_end_inside: where SMO
  * has stalled, also with a working set that was asked for. */
@@ -367,6 +372,34 @@ static bool may_end_inside(const struct hg_training *t)
     return hg_params_leave_solver(&params) && !t->interior;
 }
 
+/* Multiplies, and saturates. */
+static uint64_t later(uint64_t look, uint64_t times)
+{
+    return look > UINT64_MAX / 4 ? UINT64_MAX : times * look;
+}
+
+/* Looks now and then, while SMO takes its steps, whether the kernel has a factor that takes less: after HG_RANK_LOOK
+ * steps a row, and each time that they are twice as many. True ends SMO's run; the factor is w->factor. */
+static bool leaves(void *arg, uint64_t iterations)
+{
+    struct work *w = arg;
+    const struct hg_reduced *r = &w->reduced;
+    if (w->factor.z != NULL || iterations < w->look)
+        return w->factor.z != NULL;
+    iterations = HG_MAX(w->look, iterations);
+    w->look = later(iterations, 2);
+    return hg_lowrank_find(&w->factor, &w->t->distinct.problem, r->points, &r->qp, w->t->params->eps, iterations,
+                           w->options.threads, &w->options.halt);
+}
+
+static double look(void *arg, const struct hg_way *way)
+{
+    struct work *w = arg;
+    return hg_turns_look(&w->turns, way);
+}
+
+/* ---- one after the other ----------------------------------------------------------------------------------------- */
+
 /* A turn's run (turns.h). What a run tells is of that run alone; settle adds what came before. */
 static hinge_status run_turn(struct hg_turns *t, enum hg_solver who)
 {
@@ -378,11 +411,17 @@ static hinge_status run_turn(struct hg_turns *t, enum hg_solver who)
     } else {
         struct hg_smo_options o = w->options;
         o.warm = true;
-        o.max_iter = t->most_steps;
+        o.look_at = t->look.work;
+        o.look = look;
+        o.look_arg = w;
         status = run_smo(w, &o);
     }
     t->outcome = w->s->report.outcome;
+    if (t->outcome == HINGE_MAX_ITER && w->factor.z == NULL)
+        t->outcome = HINGE_STALLED; /* by a look at it */
     t->objective = w->s->report.objective;
+    t->violation = w->s->report.violation;
+    t->work = w->done;
     if (status == HINGE_ENOMEM)
         hg_ok(w->err);
     return status;
@@ -417,47 +456,24 @@ static void settle_turn(struct hg_turns *t, enum hg_solver who, bool taken)
 }
 
 /* Says where the problem stands, after the first solver. */
-static struct hg_turns turns_of(struct work *w, uint64_t most_steps)
+static void begin_turns(struct work *w)
 {
-    return (struct hg_turns){ .qp = &w->reduced.qp, .kept = w->reduced.kept, .outcome = w->s->report.outcome,
-                              .objective = w->s->report.objective, .most_steps = most_steps, .run = run_turn,
-                              .keep = keep_turn, .settle = settle_turn, .arg = w };
+    const hinge_report *report = &w->s->report;
+    w->turns = (struct hg_turns){ .qp = &w->reduced.qp, .kept = w->reduced.kept, .outcome = report->outcome,
+                                  .objective = report->objective, .violation = report->violation, .work = w->done,
+                                  .run = run_turn, .keep = keep_turn, .settle = settle_turn, .arg = w };
 }
 
 /* Lets the solvers go on by turns. columns: those of the kernel's own features, or all rows; 0: the factor was found
- * (w->factor). Where all columns were not enough, for rounding, SMO is not given steps without end. */
+ * (w->factor), whose iterations take as long as SMO has. */
 static hinge_status go_on(struct work *w, size_t columns)
 {
-    size_t n = w->reduced.qp.n;
-    bool made = w->factor.z != NULL;
-    struct hg_turns t = turns_of(w, made ? 0 : HG_LAST_STEPS * hg_lowrank_steps(n, columns));
-    hinge_status status = hg_turns_go_on(&t, made || columns <= hg_lowrank_most(n));
-    w->s->report.outcome = t.outcome;
+    begin_turns(w);
+    bool may = w->factor.z != NULL || (columns <= hg_lowrank_most(w->reduced.qp.n) &&
+                                       hg_turns_may_inside(&w->turns, columns));
+    hinge_status status = hg_turns_go_on(&w->turns, may);
+    w->s->report.outcome = w->turns.outcome;
     return status;
-}
-
-/* Multiplies, and saturates. */
-static uint64_t later(uint64_t look, uint64_t times)
-{
-    return look > UINT64_MAX / 4 ? UINT64_MAX : times * look;
-}
-
-/* Looks now and then, while SMO takes its steps, whether the kernel has a factor that takes less: after HG_RANK_LOOK
- * steps a row, and each time that they are twice as many. True ends SMO's run; the factor is w->factor. */
-static bool find_factor(struct work *w, uint64_t iterations)
-{
-    const struct hg_reduced *r = &w->reduced;
-    if (w->factor.z != NULL || iterations < w->look)
-        return w->factor.z != NULL;
-    iterations = HG_MAX(w->look, iterations);
-    w->look = later(iterations, 2);
-    return hg_lowrank_find(&w->factor, &w->t->distinct.problem, r->points, &r->qp, w->t->params->eps, iterations,
-                           w->options.threads, &w->options.halt);
-}
-
-static bool leaves(void *arg, const struct hg_way *way)
-{
-    return find_factor(arg, way->iterations);
 }
 
 /* Goes on inside with what SMO has left unfinished, by the columns that the kernel has or by a factor that was found;
@@ -471,7 +487,7 @@ static hinge_status finish_inside(struct work *w, size_t columns)
     if (columns > 0 && (outcome == HINGE_STALLED || outcome == HINGE_MAX_ITER))
         HG_TRY(go_on(w, columns));
     else if (columns == 0 && outcome == HINGE_STALLED && may_end_inside(t) && n <= HG_RANK_EXACT &&
-             !find_factor(w, UINT64_MAX / 2) && t->params->kernel.type != HINGE_SIGMOID)
+             !leaves(w, UINT64_MAX / 2) && t->params->kernel.type != HINGE_SIGMOID)
         HG_TRY(go_on(w, n));
     while (w->factor.z != NULL) {
         w->look = later(w->look, 4);
@@ -488,9 +504,9 @@ static hinge_status start_inside(struct work *w)
     const hinge_params *p = w->t->params;
     if (w->s->report.outcome != HINGE_STALLED || !hg_params_leave_solver(p) || hg_params_need_interior(p))
         return HINGE_OK;
-    struct hg_turns t = turns_of(w, 0);
-    hinge_status status = hg_turns_take(&t, HG_SMO);
-    w->s->report.outcome = t.outcome;
+    begin_turns(w);
+    hinge_status status = hg_turns_take(&w->turns, HG_SMO);
+    w->s->report.outcome = w->turns.outcome;
     return status;
 }
 
@@ -511,9 +527,9 @@ static hinge_status solve_reduced(struct work *w)
         w->options.leaves = leaves;
     HG_TRY(run_smo(w, &w->options));
     w->options.max_iter = t->params->max_iter;
-    HG_TRY(finish_inside(w, columns));
+    hinge_status status = finish_inside(w, columns);
     w->options.leaves = NULL;
-    return HINGE_OK;
+    return status;
 }
 
 /* Solves once more, for hg_settle_margin: by the interior point where the kernel's features are few, otherwise by the

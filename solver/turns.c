@@ -6,6 +6,17 @@
 #include <math.h>
 #include <string.h>
 
+/* An iteration of the interior point, in reads of a value: of a row, and of a row and pair of columns (doc/tried.md,
+ * "turns"). */
+static const double OF_ROW = 700, OF_PAIR = 0.2;
+
+enum { USUAL_ITERATIONS = 30 };
+
+/* What a turn may take at least, 0.03 s of SMO's before it is looked at, 0.3 s of the interior point's, which may take
+ * so many times what the problem has taken so far; and the share of itself by which SMO's objective falls where that is
+ * a gain. */
+static const double LEAST_SMO = 1e8, LEAST_INSIDE = 1e9, TIMES_INSIDE = 4, GAIN = 1e-4;
+
 /* Copies the coefficients aside, or back. */
 static void copy(const struct hg_turns *t, bool back)
 {
@@ -14,21 +25,44 @@ static void copy(const struct hg_turns *t, bool back)
         memcpy(back ? t->qp->beta[l] : all, back ? all : t->qp->beta[l], t->qp->n * sizeof *all);
 }
 
+double hg_turns_inside_work(const struct hg_qp *qp, size_t columns, uint64_t iterations)
+{
+    double n = (double)qp->n * qp->layers, d = (double)columns;
+    return (double)iterations * n * (OF_ROW + OF_PAIR * d * d);
+}
+
+bool hg_turns_may_inside(const struct hg_turns *t, size_t columns)
+{
+    return hg_turns_inside_work(t->qp, columns, USUAL_ITERATIONS) <= HG_MAX(TIMES_INSIDE * t->work, LEAST_INSIDE);
+}
+
+double hg_turns_look(struct hg_turns *t, const struct hg_way *way)
+{
+    struct hg_look *l = &t->look;
+    bool falls = way->objective + way->noise < l->objective - GAIN * fabs(l->objective);
+    bool gains = falls || (way->violation <= l->violation / 2 && way->objective <= t->objective);
+    l->objective = HG_MIN(l->objective, way->objective);
+    l->violation = HG_MIN(l->violation, way->violation);
+    return gains ? 2 * way->work : 0;
+}
+
 hinge_status hg_turns_take(struct hg_turns *t, enum hg_solver who)
 {
     hinge_outcome before = t->outcome;
-    double objective = t->objective;
+    double objective = t->objective, violation = t->violation;
     copy(t, false);
     t->keep(t);
+    t->look = (struct hg_look){ HG_MAX(t->work, LEAST_SMO), objective, violation };
     hinge_status status = t->run(t, who);
     if (status != HINGE_OK && status != HINGE_ENOMEM)
         return status;
     bool ran = status == HINGE_OK, ends = ran && t->outcome == HINGE_CONVERGED, lost = before == HINGE_NONFINITE;
     bool better = ran && (ends || (lost ? isfinite(t->objective) : t->objective < objective));
-    bool says = ran && (ends || hg_ended_early(t->outcome) || (lost && better));
+    bool says = ran && (ends || hg_ended_early(t->outcome) || (lost ? better : who == HG_SMO));
     if (!better) {
         copy(t, true);
         t->objective = objective;
+        t->violation = violation;
     }
     t->settle(t, who, better);
     t->outcome = says ? t->outcome : before;
@@ -45,7 +79,5 @@ hinge_status hg_turns_go_on(struct hg_turns *t, bool may_inside)
         return HINGE_OK;
     if (t->objective < objective || !stalled)
         HG_TRY(hg_turns_take(t, HG_SMO));
-    if (t->outcome == HINGE_MAX_ITER)
-        t->outcome = HINGE_STALLED;
     return HINGE_OK;
 }

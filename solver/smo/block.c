@@ -105,6 +105,7 @@ static void begin_judging(struct hg_run *r)
 {
     r->course = (struct hg_course){ .phase = r->opt->close ? HG_NEAR : HG_FAR,
                                     .target = r->opt->eps,
+                                    .look_at = r->opt->look_at,
                                     .best = INFINITY,
                                     .best_round = r->report->rounds,
                                     .kept = r->course.kept,
@@ -482,6 +483,7 @@ hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64
     options.eps = eps;
     options.max_iter = max_iter > 0 ? max_iter : options.max_iter;
     options.leaves = NULL;
+    options.look_at = 0;
     options.warm = false;
     options.close = true;
     options.measured = HG_EARLY;

@@ -12,19 +12,13 @@
 #include "lib/rows/rows.h"
 #include "solver/smo/cache.h"
 #include "solver/qp.h"
+#include "solver/turns.h"
 
 struct hg_run; /* run.h */
 struct hg_smo_result;
 
 /* Points that are one working set, at first, where nobody said how many it has: a step needs no rows then. */
 enum { HG_FEW_POINTS = 512 };
-
-/* Tells how far a run has come. */
-struct hg_way {
-    uint64_t iterations;
-    double work;                 /* as hg_smo_result.work */
-    double violation, objective; /* by the gradient as the run has updated it */
-};
 
 /* What a run goes by; all 0 but eps, threads and cpu_level is a plain run that keeps no rows, does not shrink, and
  * solves no systems, which is how tests turn these off one by one. Arrays and arena are the caller's. */
@@ -49,9 +43,11 @@ struct hg_smo_options {
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
     void *progress_arg;
     hinge_progress *live; /* or NULL; newton and newton_steps are kept there while a round goes on, for halt.ask */
-    /* or NULL; asked each round: true ends the run as max_iter does */
-    bool (*leaves)(void *arg, const struct hg_way *way);
+    bool (*leaves)(void *arg, uint64_t iterations); /* or NULL; asked each round: true ends the run as max_iter does */
     void *leaves_arg;
+    double look_at;      /* work after which the gradient is made anew, and look asked; 0: never */
+    double (*look)(void *arg, const struct hg_way *way); /* returns the work to the next look; 0 ends the run */
+    void *look_arg;
     /* or NULL; called where a run has converged, to solve other problems on its points by hg_smo_again. g: K beta */
     hinge_status (*then)(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
                          hinge_error *err);

@@ -299,6 +299,23 @@ static hinge_status look_back(struct hg_run *r)
     return hg_run_newton(r, hg_newton_granted(&r->course.newton, r->qp, r->exact));
 }
 
+/* Makes the gradient and the objective anew for the caller, who says whether the run gains. */
+static hinge_status show(struct hg_run *r)
+{
+    double n_sv = (double)hg_qp_support(r->qp, NULL, NULL, NULL);
+    HG_TRY(recompute(r));
+    r->course.next = HG_ANEW;
+    if (r->active.torn)
+        return HINGE_OK;
+    hg_scan(r);
+    r->course.objective = r->course.last_objective = hg_recompute_objective(r);
+    hg_keep(r);
+    r->res->work += 2 * (1 + r->exact->cost) * n_sv * (double)r->n;
+    struct hg_way way = { r->res->work, r->report->violation, r->course.objective, r->course.noise };
+    r->course.look_at = r->opt->look(r->opt->look_arg, &way);
+    return r->course.look_at > 0 ? HINGE_OK : give_up(r);
+}
+
 /* ---- when -------------------------------------------------------------------------------------------------------- */
 
 bool hg_is_broken_off(struct hg_run *r)
@@ -334,8 +351,13 @@ static bool comes_near(struct hg_run *r)
 static bool is_out_of_steps(struct hg_run *r)
 {
     const struct hg_smo_options *o = r->opt;
-    struct hg_way way = { r->report->iterations, r->res->work, r->report->violation, r->course.objective };
-    return hg_is_out_of_steps(r) || (o->leaves != NULL && o->leaves(o->leaves_arg, &way));
+    return hg_is_out_of_steps(r) || (o->leaves != NULL && o->leaves(o->leaves_arg, r->report->iterations));
+}
+
+/* Says whether the caller is to look at the run. */
+static bool is_to_be_shown(struct hg_run *r)
+{
+    return r->course.look_at > 0 && r->res->work >= r->course.look_at;
 }
 
 /* Says whether the violation is less than any before, by a thousandth at least: less is no progress. */
@@ -365,6 +387,7 @@ static const struct rule {
     { is_small,          verify,       true },  /* CONVERGED, proven in f64; STALLED where no correction proves it */
     { comes_near,        look_ahead,   true },
     { is_out_of_steps,   give_up,      false }, /* MAX_ITER */
+    { is_to_be_shown,    show,         true },  /* MAX_ITER: it does not gain */
     { seems_stalled,     look_back,    false }, /* STALLED: no progress for long, by Newton neither */
     { is_better,         mark,         false },
 };

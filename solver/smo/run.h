@@ -126,6 +126,7 @@ struct hg_course {
     double noise;          /* of the objective when it was last recomputed */
     int checks;            /* that found g wrong where it decides */
     struct hg_start kept;  /* the best beta known by an objective that was recomputed */
+    double look_at;        /* work after which the caller looks at the run; 0: never */
     struct hg_newton_rule newton;
     size_t newton_bytes;   /* of its largest block */
     bool resorted;         /* to Newton, as nothing else gained */
