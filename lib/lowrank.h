@@ -54,7 +54,6 @@ size_t hg_lowrank_columns(const struct hg_problem *problem);
  * long. The kernel's features where n rows are twice as many; 0: too many. */
 size_t hg_lowrank_inside(const struct hg_problem *problem, size_t n);
 uint64_t hg_lowrank_steps(size_t n, size_t columns);
-enum { HG_LAST_STEPS = 8 }; /* so many times as many again, where the interior point did not end */
 
 /* Finds a factor that can be solved in the time that SMO has taken for so many steps, and is so near to the kernel that
  * the gradient of the coefficients is right to a part of eps: smooth kernels have one, and few points, and at a large C

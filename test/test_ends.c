@@ -380,3 +380,37 @@ TEST(closest_nu_with_a_margin)
                 assert_near(f[i], same[i], 0.05 * fabs(same[i]) + 0.05);
         }
 }
+
+/* ---- turns ------------------------------------------------------------------------------------------------------- */
+
+/* Features of units from 1e-3 to 1e6 at a large C: the interior point stalls, and so does SMO after it. SMO takes steps
+ * in proportion to what the interior point took, and no millions of them for the same coefficients. */
+TEST(second_solver_ends)
+{
+    for (uint64_t seed = 0; seed < 2; seed++) {
+        uint64_t s = seed;
+        struct set set = set_new(800, 20);
+        double unit[20];
+        for (size_t c = 0; c < set.d; c++)
+            unit[c] = pow(10, -3 + 9 * draw_unit(&s));
+        for (size_t i = 0; i < set.n; i++) {
+            for (size_t c = 0; c < set.d; c++) {
+                double value = draw_normal(&s);
+                set.x[i * set.d + c] = value * unit[c];
+                set.y[i] += value;
+            }
+            set.y[i] += 3 * draw_normal(&s) * draw_normal(&s);
+        }
+        hinge_params p = params_for(HINGE_EPSILON_SVR, hinge_kernel_linear(), 3e5), inside;
+        p.p = 0.01;
+        p.threads = 1;
+        inside = p;
+        inside.solver = HINGE_SOLVER_INTERIOR_POINT;
+        hinge_report r, alone;
+        fit(&set, &p, &r);
+        fit(&set, &inside, &alone);
+        assert_true(r.objective <= alone.objective);
+        if (r.iterations > 200000) /* 4.5 million without it */
+            fail_msg("seed %d: %llu steps", (int)seed, (unsigned long long)r.iterations);
+    }
+}

@@ -67,20 +67,28 @@ static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_p
         HG_TRY(hg_lowrank_init(&own, pr, part->point, part->n, rank, pr->threads, &s->halt, err));
     made = made != NULL ? made : &own;
     hinge_status status = hg_lowrank_solve(made, pr, &part->qp, &options, part->g, true, &result, err);
+    size_t columns = made->super.d;
     hg_lowrank_free(&own);
     HG_TRY(status);
     bool ends = result.report.outcome == HINGE_STALLED && result.report.violation <= part->eps;
     part->many.report.outcome = ends ? HINGE_CONVERGED : result.report.outcome;
     part->many.report.violation = result.report.violation;
     part->steps += result.report.iterations;
+    part->work += hg_turns_inside_work(&part->qp, columns, result.report.iterations);
     memcpy(part->many.bias, result.bias, sizeof part->many.bias);
     return HINGE_OK;
 }
 
-/* Solves the part's problem anew by itself, from 0, or what hg_qp_project makes of it: by rows in f64, gradients made
- * anew and Newton's finish, which problems side by side do without. In the end g is made again from the data. */
+static double look(void *arg, const struct hg_way *way)
+{
+    return hg_turns_look(arg, way);
+}
+
+/* Goes on with the part's problem by itself, for the steps that are left of those that a problem may take: by rows in
+ * f64, gradients made anew and Newton's finish, which problems side by side do without. In the end g is made again from
+ * the data. */
 static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                                hinge_error *err)
+                                struct hg_turns *turns, hinge_error *err)
 {
     struct hg_qp *qp = &part->qp;
     struct hg_gram exact = { 0 };
@@ -89,18 +97,20 @@ static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_pr
     size_t bytes = (s->params.cache_bytes > 0 ? s->params.cache_bytes : hg_total_memory() / 2) / 4;
     struct hg_smo_options options = { .eps = part->eps, .shrinking = s->params.shrinking, .cache_bytes = bytes,
                                       .newton_bytes = s->params.newton ? bytes : 0, .threads = pr->threads,
-                                      .cpu_level = many->cpu_level, .measured = 64, .halt = s->halt };
-    memset(qp->beta[0], 0, qp->n * (size_t)qp->layers * sizeof(double));
-    if (!hg_qp_project(qp, part->sums))
-        return hg_fail(err, HINGE_EINTERNAL, "no feasible start for a fold");
+                                      .cpu_level = many->cpu_level, .measured = 64, .halt = s->halt, .warm = true,
+                                      .max_iter = hg_smo_steps_left(part->n, part->steps),
+                                      .look_at = turns->look.work, .look = look, .look_arg = turns };
     hinge_status status = hg_problem_exact(pr, part->point, part->n, pr->threads, &exact, err);
     HG_THEN(status, hg_block_smo(qp, &exact.super, &exact.super, &options, &result, err));
     hg_gram_free(&exact);
     HG_THEN(status, hg_problem_gradient(pr, part->point, qp, pr->threads, &s->halt, part->g, err));
     HG_TRY(status);
     part->many.report.outcome = hg_halted(&s->halt) ? hg_halt_outcome(&s->halt) : result.report.outcome;
+    if (part->many.report.outcome == HINGE_MAX_ITER)
+        part->many.report.outcome = HINGE_STALLED;
     part->many.report.violation = hg_qp_violation(qp, part->g);
     part->steps += result.report.iterations;
+    part->work += result.work;
     for (int l = 0; l < qp->layers; l++)
         part->many.bias[l] = hg_qp_bias(qp, NULL, qp->n, part->g, l);
     return HINGE_OK;
@@ -121,10 +131,12 @@ static hinge_status run_turn(struct hg_turns *t, enum hg_solver who)
 {
     struct turn *turn = t->arg;
     struct hg_part *part = turn->part;
-    hinge_status status = who == HG_SMO ? solve_alone(turn->s, turn->pr, part, turn->err)
+    hinge_status status = who == HG_SMO ? solve_alone(turn->s, turn->pr, part, t, turn->err)
                                         : solve_inside(turn->s, turn->pr, part, turn->made, turn->err);
     t->outcome = part->many.report.outcome;
     t->objective = status == HINGE_OK ? hg_qp_objective(&part->qp, part->g) : NAN;
+    t->violation = part->many.report.violation;
+    t->work = part->work;
     if (status == HINGE_ENOMEM)
         hg_ok(turn->err);
     return status;
@@ -147,18 +159,22 @@ static void settle_turn(struct hg_turns *t, enum hg_solver who, bool taken)
     memcpy(turn->part->g, turn->g, turn->part->n * sizeof *turn->g);
 }
 
-/* Lets a solver take a turn at a part; made: as above. */
+/* Lets a solver take a turn at a part, if it is worth it. The interior point goes by a factor that is made, or by one
+ * of so many columns. */
 static hinge_status improve(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                            enum hg_solver who, const struct hg_lowrank *made, hinge_error *err)
+                            enum hg_solver who, const struct hg_lowrank *made, size_t columns, hinge_error *err)
 {
     double *g, *kept;
     if (!HG_ROOM(HG_ARRAY(g, part->n), HG_TABLE(kept, part->n, (size_t)part->qp.layers)))
         return HINGE_OK;
     struct turn turn = { .s = s, .pr = pr, .part = part, .made = made, .g = g, .err = err };
     struct hg_turns t = { .qp = &part->qp, .kept = kept, .outcome = part->many.report.outcome,
-                          .objective = hg_qp_objective(&part->qp, part->g), .run = run_turn, .keep = keep_turn,
-                          .settle = settle_turn, .arg = &turn };
-    hinge_status status = hg_turns_take(&t, who);
+                          .objective = hg_qp_objective(&part->qp, part->g),
+                          .violation = part->many.report.violation, .work = part->work, .run = run_turn,
+                          .keep = keep_turn, .settle = settle_turn, .arg = &turn };
+    hinge_status status = HINGE_OK;
+    if (who == HG_SMO || columns == 0 || hg_turns_may_inside(&t, columns))
+        status = hg_turns_take(&t, who);
     part->many.report.outcome = t.outcome;
     part->many.moved = NULL;
     hg_free(g);
@@ -190,9 +206,9 @@ static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *
         if (columns > hg_lowrank_most(part->n))
             continue;
         if (columns > 0)
-            status = improve(s, &pr, part, HG_INSIDE, NULL, err);
+            status = improve(s, &pr, part, HG_INSIDE, NULL, columns, err);
         else if (hg_lowrank_find(&z, &pr, part->point, &part->qp, part->eps, steps, pr.threads, &s->halt))
-            status = improve(s, &pr, part, HG_INSIDE, &z, err);
+            status = improve(s, &pr, part, HG_INSIDE, &z, 0, err);
         else
             break; /* other folds have none either */
         hg_lowrank_free(&z);
@@ -211,28 +227,49 @@ static hinge_status all_inside(struct hg_selecting *s, const hinge_grid_point *p
     return status;
 }
 
-/* Goes on with problems that SMO has not finished: by turns the interior point and SMO, with twice the steps each time,
- * and many more in the last turn. */
+/* Keeps those of some problems that SMO has stopped on the way, and that gain by it; the others have stalled. */
+static size_t gaining(struct hg_part **some, size_t count)
+{
+    size_t left = 0;
+    for (size_t k = 0; k < count; k++) {
+        hinge_report *report = &some[k]->many.report;
+        struct hg_way way = { some[k]->work, report->violation, hg_qp_objective(&some[k]->qp, some[k]->g), 0 };
+        struct hg_turns turns = { .objective = some[k]->look.objective, .look = some[k]->look };
+        if (report->outcome != HINGE_MAX_ITER)
+            continue;
+        bool gains = hg_turns_look(&turns, &way) > 0;
+        some[k]->look = turns.look;
+        if (gains)
+            some[left++] = some[k];
+        else
+            report->outcome = HINGE_STALLED;
+    }
+    return left;
+}
+
+/* Goes on with problems that SMO has not finished: by turns the interior point and SMO side by side, with twice the
+ * steps each time, for as long as they gain. Where the kernel has few columns the interior point has one turn, as it
+ * has all of them. */
 static hinge_status go_on_inside(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
 {
-    enum { LOOKS = 6 };
     hinge_status status = HINGE_OK;
     struct hg_part **some;
     HG_TRY(HG_MAKE(err, "the problems of folds", HG_ARRAY(some, s->n_batch)));
     memcpy(some, s->batch, s->n_batch * sizeof *some);
     size_t count = unfinished(some, s->n_batch, true);
     uint64_t steps = hg_select_steps(s, point);
-    for (int look = 0; look < LOOKS && count > 0 && status == HINGE_OK && !hg_halted(&s->halt); look++) {
+    for (size_t k = 0; k < count; k++)
+        some[k]->look = (struct hg_look){ .objective = hg_qp_objective(&some[k]->qp, some[k]->g),
+                                          .violation = some[k]->many.report.violation };
+    for (int turn = 0; count > 0 && status == HINGE_OK && !hg_halted(&s->halt); turn++) {
         struct hg_problem pr = problem_of(s, point, hg_part_field(s, some[0]));
-        bool last = look + 1 == LOOKS || columns_of(s, &pr, some[0]->n) > 0;
-        status = improve_all(s, point, some, count, steps, err);
+        if (turn == 0 || columns_of(s, &pr, some[0]->n) == 0)
+            status = improve_all(s, point, some, count, steps, err);
         count = unfinished(some, count, false);
         if (status == HINGE_OK && count > 0)
-            status = hg_solve_some(s, some, count, !last ? steps : look > 0 ? 0 : HG_LAST_STEPS * steps, err);
-        count = unfinished(some, count, false);
-        for (size_t k = 0; k < count && last; k++)
-            some[k]->many.report.outcome = HINGE_STALLED;
-        count = last ? 0 : count;
+            status = hg_solve_some(s, some, count, steps, err);
+        if (status == HINGE_OK && !hg_halted(&s->halt))
+            count = gaining(some, count);
         steps *= 2;
     }
     hg_free(some);
@@ -261,9 +298,9 @@ static hinge_status finish_part(struct hg_selecting *s, const hinge_grid_point *
     hinge_status status = HINGE_OK;
     bool few = part->n <= HG_RANK_EXACT && pr.params.kernel.type != HINGE_SIGMOID;
     if (few && hg_params_leave_solver(&s->params) && columns_of(s, &pr, part->n) == 0)
-        status = improve(s, &pr, part, HG_INSIDE, NULL, err);
+        status = improve(s, &pr, part, HG_INSIDE, NULL, part->n, err);
     if (status == HINGE_OK && lacks_an_end(part) && !hg_halted(&s->halt))
-        status = improve(s, &pr, part, HG_SMO, NULL, err);
+        status = improve(s, &pr, part, HG_SMO, NULL, 0, err);
     return status;
 }
 

@@ -429,6 +429,8 @@ hinge_status hg_solve_some(struct hg_selecting *s, struct hg_part *const *some, 
     }
     for (size_t k = 0; k < count; k++) {
         some[k]->steps += some[k]->many.report.iterations;
+        some[k]->many.before = some[k]->steps;
+        some[k]->work += some[k]->many.work;
         some[k]->many.moved = NULL;
     }
     return status;
@@ -545,8 +547,10 @@ static hinge_status refine(struct hg_selecting *s, const hinge_grid_point *point
 /* Solves the batch, and adds up what it took and how it ended. */
 static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
-    for (size_t b = 0; b < s->n_batch; b++)
-        s->batch[b]->steps = 0;
+    for (size_t b = 0; b < s->n_batch; b++) {
+        s->batch[b]->steps = s->batch[b]->many.before = 0;
+        s->batch[b]->work = 0;
+    }
     hinge_status status = look_ahead(s, point, err);
     HG_THEN(status, solve_to(s, point, s->out->eps, err));
     HG_THEN(status, refine(s, point, err));

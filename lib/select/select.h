@@ -15,6 +15,7 @@
 #include "lib/copy.h"
 #include "lib/scaling.h"
 #include "solver/smo/many.h"
+#include "solver/turns.h"
 
 #include <hinge/select.h>
 
@@ -41,7 +42,9 @@ struct hg_part {
     double *g, *moved;     /* [n] */
     double C, nu, sums[2], eps; /* that it was solved with */
     double held_out;       /* error of a regression at the last look (line.c), NaN: not looked at */
-    uint64_t steps;        /* that it took */
+    uint64_t steps;        /* that it took at this point of the line, */
+    double work;           /* and its work, as hg_turns counts it; what it had when it was looked at last: */
+    struct hg_look look;
     bool begun, absent;    /* there is a solution; the fold has no such problem */
     bool g_is_coarse;      /* g is by rows in f32, and those in hand are f64 */
     struct hg_many_problem many;

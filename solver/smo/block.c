@@ -34,6 +34,11 @@ bool hg_is_work_enough(uint64_t steps, uint64_t rounds, size_t n, double columns
     return steps >= most_steps(n) || rounds >= most_rounds || columns >= (double)n * (1e5 + 250 * (double)n);
 }
 
+uint64_t hg_smo_steps_left(size_t n, uint64_t taken)
+{
+    return most_steps(n) - HG_MIN(most_steps(n) - 1, taken);
+}
+
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
 /* Doubles q while n is more than 24 q, to the most. Larger W ask for fewer rows, but K_WW and steps grow: q of 4,096

@@ -70,6 +70,9 @@ struct hg_smo_result {
 hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,
                           const struct hg_smo_options *options, struct hg_smo_result *result, hinge_error *err);
 
+/* Returns how many steps a problem of n points that has taken so many may take yet; 1 at least. */
+uint64_t hg_smo_steps_left(size_t n, uint64_t taken);
+
 /* Solves another problem on the points of a run that has converged: qp has boxes of its own, and else what the run's
  * has, and is solved to eps from its beta, which must be feasible, in max_iter steps at most (0: as many as the run's).
  * The run's rows, working set and gradient serve it. g [n]: K beta of the solution, in the end. */

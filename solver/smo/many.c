@@ -28,7 +28,8 @@ static const double GATHERED = 3;
 
 enum {
     LANES = 32,        /* problems at a time */
-    ROUNDS = 64        /* of a problem until the caller is asked whether to go on */
+    ROUNDS = 64,       /* of a problem until the caller is asked whether to go on */
+    SHARE = 4          /* of the steps that a problem may take, one in so many: a run of its own goes on */
 };
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
@@ -243,6 +244,7 @@ static void renew(struct hg_run *r)
         r->w.age[k] -= oldest;
     hg_renew_block(r);
     r->res->columns_computed = 0;
+    r->res->work = 0;
     r->active.waste = 0;
     *report = (hinge_report){ .memory_bytes = report->memory_bytes, .rounds = report->rounds - oldest };
     r->course.best = INFINITY;
@@ -308,6 +310,7 @@ static void lane_end(struct hg_lane *lane, struct hg_many *many)
     if (many->apart)
         many->pool.rows_made += lane->result.columns_computed / many->n;
     p->report = lane->result.report;
+    p->work = lane->result.work;
     for (int l = 0; l < p->qp->layers; l++)
         p->bias[l] = hg_qp_bias(p->qp, NULL, r->n, p->g, l);
     for (size_t k = 0; k < r->n; k++)
@@ -397,7 +400,9 @@ static bool lane_is_at_its_end(struct hg_lane *lane)
     hg_poll_halt(&r->halt);
     if (!hg_is_broken_off(r)) { /* as judge.c has it; there is no error to look at, nor Newton's finish */
         bool out_of_steps = hg_is_out_of_steps(r);
-        if (!out_of_steps && !hg_has_worked_enough(r) && !lane_has_stalled(r))
+        bool enough = hg_is_work_enough(SHARE * (report->iterations + lane->problem->before), report->rounds, r->n,
+                                        (double)r->res->columns_computed);
+        if (!out_of_steps && !enough && !lane_has_stalled(r))
             return false;
         report->outcome = out_of_steps ? HINGE_MAX_ITER : HINGE_STALLED;
     }
@@ -435,7 +440,10 @@ static void lane_run(struct hg_lane *lane, struct hg_many *many)
         t = hg_lap(&r->report->phase.block, t);
         if (lane->done)
             return;
+        uint64_t steps = r->report->iterations;
         hg_solve_block(r);
+        r->res->work += (double)r->w.n * 2 * (double)(r->report->iterations - steps) +
+                        (double)r->w.n_moved * (double)r->n;
         lane->solved = true;
         t = hg_lap(&r->report->phase.subproblem, t);
         for (size_t k = 0; k < r->w.n_moved && r->w.n < r->active.m && !many->apart; k++) {

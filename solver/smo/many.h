@@ -26,9 +26,11 @@ struct hg_many_problem {
     const uint32_t *point;  /* [qp->n] of the source: the ranges, one after the other */
     const struct hg_range *range, *elsewhere; /* of its points; of those that hg_many_apply is to look at */
     size_t n_ranges, n_elsewhere;
+    uint64_t before;        /* steps that it has taken before, of those that any problem may take */
     /* out; the report tells how far it is on the way too */
     hinge_report report;
     double bias[2];         /* of each layer, by the g that came out */
+    double work;            /* of this solution, as hg_smo_result has it */
     struct hg_lane *lane; /* its working set, for the next solution on these points by these rows; NULL at first */
 };
 
