@@ -535,6 +535,7 @@ hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t
         hg_problem_box(&pr->params, pr->weight[subset[k]], pr->y != NULL ? pr->y[pr->order[subset[k]]] : 0, k < n_first,
                        qp, k);
     if (pr->params.beta0 != NULL) {
+        HG_TRY(hg_check_finite(pr->params.beta0 + p * pr->x.rows, pr->x.rows, "beta0: coefficient", err));
         hg_problem_take(pr, pr->params.beta0 + p * pr->x.rows, subset, qp, sums);
         if (pr->params.task == HINGE_NU_SVC)
             unscale(qp, sums);
