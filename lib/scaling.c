@@ -42,8 +42,10 @@ hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, co
         }
         none = false;
     }
-    for (size_t c = 0; none && c < x->cols; c++)
-        s.low[c] = s.high[c] = 0;
+    if (none) {
+        hg_free(s.low);
+        return hg_fail(err, HINGE_EINVAL, "weights: all of %zu rows have weight 0, so there are no ranges", x->rows);
+    }
     *scaling = s;
     return hg_ok(err);
 }

@@ -186,6 +186,7 @@ TEST(refusals)
     assert_refused(hinge_scaling_fit(&bad, &x, NULL, 1, 1, &err), HINGE_EINVAL, "from lower = 1 to upper = 1");
     assert_int_equal(hinge_scaling_fit(&bad, &x, NULL, 0, NAN, &err), HINGE_EINVAL);
     assert_int_equal(hinge_scaling_fit(NULL, &x, NULL, 0, 1, &err), HINGE_EINVAL);
+    assert_refused(hinge_scaling_fit(&bad, &x, get(N, sizeof(double)), 0, 1, &err), HINGE_EINVAL, "have weight 0");
     assert_int_equal(hinge_scaling_apply(NULL, &x, out, D, &err), HINGE_EINVAL);
     assert_int_equal(hinge_scaling_factors(NULL, out, out, &err), HINGE_EINVAL);
     assert_true(bad.low == low && bad.upper == 1);

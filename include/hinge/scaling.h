@@ -13,7 +13,8 @@ extern "C" {
 #endif
 
 /* Fits a scaling to the ranges of the rows of x, of weight > 0 where weights[rows] is not NULL. *scaling is
- * overwritten; free it with hinge_scaling_free. EINVAL: lower and upper are no range, values that are not finite. */
+ * overwritten; free it with hinge_scaling_free. EINVAL: lower and upper are no range, values that are not
+ * finite, no row of weight > 0. */
 HINGE_API hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, const double *weights,
                                          double lower, double upper, hinge_error *err);
 /* Frees low and high of a fitted scaling and clears it; NULL is fine. */
