@@ -288,6 +288,7 @@ TEST(words)
     assert_int_equal(hinge_model_set_words(model, &empty, &err), HINGE_EINVAL);
     assert_int_equal(hinge_model_set_words(model, &same, &err), HINGE_EINVAL);
     assert_string_equal(err.text, "words: 'b' stands twice");
+    REFUSED(SIZES "rho 0\nlabel 2 2\nnr_sv 1 1\nSV\n1 1:1\n-1 1:2\n", 6, "names a class twice");
     REFUSED(SIZES "rho 0\nlabel 1 2\nnr_sv 1 1\nSV hinge_words a\n1 1:1\n-1 1:2\n", 8, "hinge_words: there are 1");
     REFUSED(SIZES "rho 0\nlabel 1 2\nnr_sv 1 1\nSV hinge_words a%2 b\n1 1:1\n-1 1:2\n", 8, "'a%2' is no word");
     REFUSED(SIZES "rho 0\nlabel 1 2\nnr_sv 1 1\nSV hinge_words a %0a\n1 1:1\n-1 1:2\n", 8, "control characters");

@@ -31,6 +31,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the table of keys --------------------------------------------------------------------------------- */
@@ -492,6 +493,22 @@ static bool check_training(struct reader *r)
     return true;
 }
 
+/* Says whether no label stands there twice. */
+static bool labels_differ(const struct reader *r, bool *differ)
+{
+    const struct hinge_model *m = r->model;
+    double *sorted = hg_alloc(m->n_classes, sizeof *sorted);
+    *differ = true;
+    if (sorted == NULL)
+        return false;
+    memcpy(sorted, m->labels, m->n_classes * sizeof *sorted);
+    qsort(sorted, m->n_classes, sizeof *sorted, hg_by_value);
+    for (size_t c = 1; c < m->n_classes; c++)
+        *differ = *differ && sorted[c] != sorted[c - 1];
+    hg_free(sorted);
+    return true;
+}
+
 /* Asks first for lists that go together, then reads all that are there in the table's order: factors of scaling tell d
  * before offsets are counted. */
 static bool read_lists(struct reader *r)
@@ -506,6 +523,11 @@ static bool read_lists(struct reader *r)
     if (has_trait(m, CLASSES) &&
         ((m->labels == NULL && !require(r, LABEL)) || !require(r, NR_SV) || !both(r, PROB_A, PROB_B)))
         return false;
+    bool differ = true;
+    if (m->labels != NULL && !labels_differ(r, &differ))
+        return FAIL(HINGE_ENOMEM, 0, "no memory for %zu labels", m->n_classes);
+    if (!differ)
+        return refuse(r, has(r, LABEL) ? LABEL : HINGE_LABEL, "names a class twice");
     if (!has_trait(m, CLASSES) && m->prob_a != NULL && m->prob_a[0] < 0)
         return refuse(r, PROB_A, "is a width, and negative");
     return check_training(r);
