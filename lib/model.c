@@ -199,7 +199,8 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
     }
     double x = sqrt(norm), z = sqrt(m->largest_norm), d = (double)m->d;
     double product = x * z + d * FLT_MIN / ulp * (1 + x + z); /* of features that are less than f32 holds as well */
-    double error = hg_kernel_error(&m->kernel, HINGE_F32, m->d, product), most = hg_kernel_most(&m->kernel, product);
+    double largest = hg_kernel_row(m->kernel.type)->needs_norms ? HG_MAX(norm, m->largest_norm) : product;
+    double error = hg_kernel_error(&m->kernel, HINGE_F32, m->d, largest), most = hg_kernel_most(&m->kernel, product);
     return (struct hg_doubt){ 0, error + sums * most, least * fmax(most, 1) };
 }
 
