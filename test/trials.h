@@ -113,6 +113,8 @@ void check_oracle(const struct trial *trial, const hinge_model *model, const hin
                   const struct verdict *verdicts, const double *beta);
 void check_facts(const struct trial *trial, const hinge_model *model, const hinge_report *report,
                  const struct sums *sums, const double *beta);
+void check_hulls(const struct trial *trial, const hinge_model *model, const hinge_report *report,
+                 const struct sums *sums, size_t p);
 void check_no_margin(const struct trial *trial, const hinge_model *model, const hinge_report *report,
                      const struct verdict *verdicts);
 /* LIBSVM's coefficients by training row, [problems * n]; false: it did not end. */

@@ -376,6 +376,7 @@ static void check_model(struct trial *t, const hinge_model *model, const hinge_r
                 check_objective(t, model, r, verdicts + p, p);
             check_rho(t, r, verdicts + p, p, rho[p]);
             check_thresholds(t, r, verdicts + p, p, rho[p]);
+            check_hulls(t, model, r, &sums, p);
             check_hard(t, model, r, verdicts + p, &sums, p, rho[p]);
         }
         if (!skip)

@@ -97,6 +97,52 @@ void check_facts(const struct trial *t, const hinge_model *model, const hinge_re
     phase("checks");
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const long double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* What one class adds to the least of sum alpha y g over its reduced hull, alpha in [0, cap] of sum `sum`: as much as
+ * there is room for of the least y g first. */
+static long double least_of_class(const struct trial *t, const hinge_model *model, const struct sums *sums, size_t p,
+                                  double sign, long double sum)
+{
+    long double least = 0, (*entry)[2] = get(t->n, sizeof *entry);
+    size_t count = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (truth_sign(t, model, p, i) == sign && truth_cap(t, i) > 0) {
+            entry[count][0] = sign * sums->g[p * sums->rows + i];
+            entry[count++][1] = truth_cap(t, i);
+        }
+    qsort(entry, count, sizeof *entry, by_value);
+    for (size_t k = 0; k < count && sum > 0; k++) {
+        least += entry[k][0] * fminl(entry[k][1], sum);
+        sum -= entry[k][1];
+    }
+    return least;
+}
+
+/* nu-SVC, converged: w keeps the reduced hulls of both classes apart, but for rounding. */
+void check_hulls(const struct trial *t, const hinge_model *model, const hinge_report *r, const struct sums *sums,
+                 size_t p)
+{
+    long double weight = 0, slack = 0;
+    if (t->params.task != HINGE_NU_SVC || r->outcome != HINGE_CONVERGED || !t->psd || !t->symmetric || r->rank > 0)
+        return;
+    for (size_t i = 0; i < t->n; i++)
+        if (truth_sign(t, model, p, i) != 0) {
+            weight += truth_cap(t, i);
+            slack = fmaxl(slack, sums->slack[p * sums->rows + i]);
+        }
+    long double sum = t->params.nu * weight / 2, apart = least_of_class(t, model, sums, p, 1, sum) +
+                                                         least_of_class(t, model, sums, p, -1, sum);
+    tell("problem %zu: reduced hulls apart by %Lg\n", p, apart);
+    if (apart + 4 * sum * slack <= 0 && weight > 0)
+        finding("margin", "told to have converged, and w does not keep the reduced hulls apart: %Lg, allowed -%Lg "
+                "(problem %zu)", apart, 4 * sum * slack, p);
+}
+
 /* Hard margin, told that there is none above so much: a solution of LIBSVM's for a large C shows one, or not. */
 static void check_not_separable(const struct trial *t, const hinge_model *model, const hinge_report *r)
 {
