@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* An iteration of the interior point, in reads of a value: of a row, and of a row and pair of columns (doc/tried.md,
- * "turns"). */
+/* An iteration of the interior point, in reads of a value: of a row, and of a row and pair of columns
+ * (doc/tried.md, "turns"). */
 static const double OF_ROW = 700, OF_PAIR = 0.2;
 
 enum { USUAL_ITERATIONS = 30 };
