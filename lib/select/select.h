@@ -6,6 +6,7 @@
  *   scores.c  what predictions of held-out rows are worth
  *   field.c   the points that folds are made of, and the kernel rows that all of them share
  *   line.c    the trainings of a line of points of rising C, each from what the one before found
+ *   refine.c  to what eps
  *   inside.c  those that SMO side by side does not end
  *   select.c  the call, dropping, the choice, the last training
  */
@@ -177,6 +178,17 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
 /* Goes on with some problems of the batch, for so many steps each (0: to their ends). */
 hinge_status hg_solve_some(struct hg_selecting *s, struct hg_part *const *some, size_t count, uint64_t most,
                            hinge_error *err);
+/* Solves the batch to some eps by SMO, then by what else may finish it. */
+hinge_status hg_solve_to(struct hg_selecting *s, const hinge_grid_point *point, double eps, hinge_error *err);
+/* Decides rows that a part's fold holds out by g of its problem: at its points, or (elsewhere) at those held out. */
+void hg_decide_held(const struct hg_selecting *s, const struct hg_part *part, const double *g, bool elsewhere);
+
+/* ---- refine.c -------------------------------------------------------------------------------------------------- */
+
+/* Looks at a regression's held-out errors on the way to the first eps; then has those parts of the batch go on, each
+ * time to a quarter of it, for which the last was too coarse. */
+hinge_status hg_look_ahead(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
+hinge_status hg_refine(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
 
 /* ---- inside.c -------------------------------------------------------------------------------------------------- */
 
