@@ -461,6 +461,61 @@ TEST(takes_doubles_where_floats_are_coarse)
     }
 }
 
+/* A fold's values are those of its model: of a linear kernel, the value half way between two held-out rows is the mean
+ * of theirs, but for half of the folds' eps at each of the three, by rows in f32 too, for pairs of classes too. */
+static void check_half_ways(hinge_task task, const struct set *whole, size_t rows, hinge_precision precision,
+                            hinge_solver solver, double C)
+{
+    hinge_params params = params_for(task, hinge_kernel_linear(), 1);
+    hinge_select_options options = { .C = { &C, 1 }, .no_refit = 1, .decisions = 1 };
+    int *fold = get(whole->n, sizeof *fold);
+    for (size_t i = 0; i < rows; i++)
+        fold[i] = (int)(i / 2 % 3);
+    for (size_t k = 0; rows + k < whole->n; k++)
+        fold[rows + k] = fold[2 * k];
+    options.fold = fold;
+    params.precision = precision;
+    params.solver = solver;
+    hinge_selection *selection = choose(whole, &params, &options);
+    const hinge_grid_point *point = selection->points;
+    size_t problems = task == HINGE_C_SVC ? 3 : 1;
+    assert_int_equal(point->outcome, HINGE_CONVERGED);
+    for (size_t k = 0; rows + k < whole->n; k++)
+        for (size_t p = 0; p < problems; p++) {
+            double first = point->decisions[2 * k * problems + p], other = point->decisions[(2 * k + 1) * problems + p];
+            double middle = point->decisions[(rows + k) * problems + p];
+            assert_near(middle, (first + other) / 2, selection->eps + 1e-9 * (fabs(first) + fabs(other)));
+        }
+}
+
+/* Features far from 0 and of mixed units, and large coefficients: what f32 loses is far more than eps. */
+TEST(values_of_folds_are_a_models)
+{
+    enum { ROWS = 120, COLS = 12 };
+    static const double labels[] = { 1, 2, 3 };
+    const hinge_precision precision[] = { HINGE_PRECISION_AUTO, HINGE_PRECISION_F32, HINGE_PRECISION_F64 };
+    for (int task = 0; task < 2; task++) {
+        struct set some = task == 0 ? set_regression(21, ROWS, COLS) : set_blobs(22, ROWS, COLS, 3, labels, 2);
+        struct set set = set_new(ROWS + ROWS / 2, COLS);
+        for (size_t i = 0; i < ROWS; i++) {
+            set.y[i] = (task == 0 ? 1e4 : 1) * some.y[i];
+            for (size_t c = 0; c < COLS; c++)
+                set.x[i * COLS + c] = 2 * rint(1e4 * pow(1.3, (double)c) * some.x[i * COLS + c] + 3e4);
+        }
+        for (size_t k = 0; k < ROWS / 2; k++) {
+            set.y[ROWS + k] = set.y[2 * k];
+            for (size_t c = 0; c < COLS; c++)
+                set.x[(ROWS + k) * COLS + c] = (set.x[2 * k * COLS + c] + set.x[(2 * k + 1) * COLS + c]) / 2;
+        }
+        for (int k = 0; k < 3; k++) {
+            hinge_task as = task == 0 ? HINGE_EPSILON_SVR : HINGE_C_SVC;
+            check_half_ways(as, &set, ROWS, precision[k], HINGE_SOLVER_SMO, task == 0 ? 1e-4 : 1e-8);
+            if (precision[k] != HINGE_PRECISION_F32) /* which leaves nothing to the interior point */
+                check_half_ways(as, &set, ROWS, precision[k], HINGE_SOLVER_AUTO, 10);
+        }
+    }
+}
+
 /* Coefficients so large that SMO has no end: the interior point goes on after so many steps, on the data, on monomials,
  * and on as many columns as there are rows; asked for, it does all of it. */
 TEST(ends_inside)

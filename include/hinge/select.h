@@ -178,8 +178,11 @@ typedef struct hinge_selection {
  * the points not done are left waiting and the best of the others is trained, with a time limit of its own.
  *
  * In a fold, the training is that of hinge_cross_validate: a class all of whose rows are held out is not there, a class
- * alone wins each row, and nu is at most what the fold's classes allow. Ties go to the smallest C (largest nu), then to
- * the smallest gamma, then to the earlier point. Results are the same bits for any number of threads.
+ * alone wins each row, and nu is at most what the fold's classes allow. The decision values of rows held out are those
+ * of the fold's coefficients, but for half of the eps of folds (nu-SVC: divided by r) that sums over rows in f32 may be
+ * off by, as sums in f64 for some of the rows have it; what is more is mended, in each precision. Ties go to the
+ * smallest C (largest nu), then to the smallest gamma, then to the earlier point. Results are the same bits for any
+ * number of threads.
  *
  * options may be NULL: LIBSVM's grid, 5 folds. *selection is the caller's, freed by hinge_selection_free. EINVAL: what
  * hinge_train refuses, folds, values that are not finite; a point of the grid that cannot be trained is no error, its

@@ -109,7 +109,8 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     HG_THEN(status, hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err));
     field->many.newton = params.newton;
     HG_THEN(status,
-            HG_MAKE(err, "the rows of threads", HG_ZEROS(field->own, threads), HG_ZEROS(field->own_rows, threads)));
+            HG_MAKE(err, "the rows of threads", HG_ZEROS(field->own, threads), HG_ZEROS(field->own_exact, threads),
+                    HG_ZEROS(field->own_rows, threads), HG_ZEROS(field->exact_rows, threads)));
     return status;
 }
 
@@ -143,9 +144,15 @@ static void close_kernel(struct hg_selecting *s, struct hg_field *field)
     for (int t = 0; t < field->many.threads; t++) {
         out->kernel_values += field->own[t].super.values;
         hg_gram_free(&field->own[t]);
+        if (field->checks) {
+            out->kernel_values += field->own_exact[t].super.values;
+            hg_gram_free(&field->own_exact[t]);
+        }
     }
-    if (field->checks)
+    if (field->checks) {
+        out->kernel_values += field->exact.super.values;
         hg_gram_free(&field->exact);
+    }
     hg_gram_free(&field->rows);
     field->open = field->checks = false;
 }
@@ -156,6 +163,30 @@ static hinge_status open_rows(struct hg_field *field, bool f32, int threads, str
     const struct hg_problem *pr = &field->problem;
     return f32 ? hg_copy_rows(&field->copy, pr, NULL, pr->n, threads, gram, err)
                : hg_problem_exact(pr, NULL, pr->n, threads, gram, err);
+}
+
+/* Opens sources in f64 that judge sums over rows in f32. */
+static hinge_status open_checks(struct hg_field *field, hinge_error *err)
+{
+    hinge_status status = open_rows(field, false, field->problem.threads, &field->exact, err);
+    for (int t = 0; t < field->many.threads && status == HINGE_OK; t++) {
+        status = open_rows(field, false, 1, &field->own_exact[t], err);
+        field->exact_rows[t] = &field->own_exact[t].super;
+    }
+    field->checks = true;
+    return status;
+}
+
+/* Returns what errors of the kernel's values add up to, times the length of the coefficients: where they are as large
+ * as can be and of random sign, some tenth of one (doc/accuracy.md); in f64, where sums go on for long, one. A matrix
+ * has its values rounded. */
+static double value_error(const struct hg_field *field, hinge_dtype type)
+{
+    const struct hg_problem *pr = &field->problem;
+    double ulp = type == HINGE_F32 ? 0x1p-24 : 0x1p-53, share = type == HINGE_F32 ? 0.1 : 1;
+    return share * (pr->params.kernel.type == HINGE_PRECOMPUTED
+                        ? ulp * pr->norm
+                        : hg_kernel_error(&pr->params.kernel, type, pr->d, pr->norm));
 }
 
 /* Opens the rows of the kernel in hand: one source for all threads together, and one for each by itself. */
@@ -169,53 +200,87 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
         field->own_rows[t] = &field->own[t].super;
     }
     field->open = true;
+    if (f32)
+        HG_THEN(status, open_checks(field, err));
     HG_THEN(status, hg_many_take(&field->many, &field->rows.super, field->own_rows, err));
+    field->many.exact = f32 ? field->exact_rows : field->own_rows;
+    field->many.value_error = value_error(field, f32 ? HINGE_F32 : HINGE_F64);
+    field->many.corrects = s->params.precision == HINGE_PRECISION_F32;
     return status;
+}
+
+hinge_status hg_field_exact(struct hg_field *field, const struct hg_part *part, const uint32_t *point, size_t count,
+                            double *g, hinge_error *err)
+{
+    size_t n = part->qp.n;
+    uint32_t *left;
+    double *coef;
+    struct hg_rows *exact = field->checks ? &field->exact.super : &field->rows.super;
+    HG_TRY(HG_MAKE(err, "the error of coefficients", HG_ARRAY(left, n), HG_ARRAY(coef, n)));
+    size_t moved = hg_qp_support(&part->qp, NULL, left, coef);
+    hg_gather(part->point, sizeof *left, left, moved, left);
+    memset(g, 0, count * sizeof *g);
+    hinge_status status = hg_rows_told(hg_rows_apply(exact, left, moved, coef, point, count, g, NULL), err);
+    hg_free(left);
+    return status;
+}
+
+bool hg_field_doubts(const struct hg_selecting *s, const struct hg_part *part, double most)
+{
+    const struct hg_field *field = hg_part_field(s, part);
+    double square = 0;
+    for (size_t k = 0; k < part->qp.n; k++)
+        square += hg_qp_beta(&part->qp, k) * hg_qp_beta(&part->qp, k);
+    return field->rows.super.type == HINGE_F32 && !(sqrt(square) * field->many.value_error <= most);
 }
 
 /* Measures the largest error of g at 32 points of a part, evenly chosen, by the same sums over rows in f64. */
 static hinge_status measure_error(struct hg_field *field, const struct hg_part *part, double *error, hinge_error *err)
 {
     enum { SAMPLE = 32 };
-    size_t n = part->qp.n, count = HG_MIN(n, (size_t)SAMPLE), moved;
-    uint32_t *left, sample[SAMPLE];
-    double *coef, g[SAMPLE] = { 0 };
-    HG_TRY(HG_MAKE(err, "the error of coefficients", HG_ARRAY(left, n), HG_ARRAY(coef, n)));
-    moved = hg_qp_support(&part->qp, NULL, left, coef);
-    hg_gather(part->point, sizeof *left, left, moved, left);
+    size_t n = part->qp.n, count = HG_MIN(n, (size_t)SAMPLE);
+    uint32_t sample[SAMPLE] = { 0 };
+    double g[SAMPLE];
     for (size_t k = 0; k < count; k++)
         sample[k] = part->point[k * n / count];
-    struct hg_rows *exact = &field->exact.super;
-    hinge_status status = hg_rows_told(hg_rows_apply(exact, left, moved, coef, sample, count, g, NULL), err);
+    HG_TRY(hg_field_exact(field, part, sample, count, g, err));
     *error = 0;
     for (size_t k = 0; k < count; k++)
         *error = HG_MAX(*error, fabs(part->g[k * n / count] - g[k]));
-    hg_free(left);
-    return status;
+    return HINGE_OK;
 }
 
-/* Errors of values that are as large as can be, and of random sign, add up to some tenth of one times the coefficients'
- * length. Where that may show, the error is measured; those elsewhere are taken for twice as large. */
-hinge_status hg_field_widens(const struct hg_selecting *s, const struct hg_part *part, bool *widens, hinge_error *err)
+/* Makes g of a part anew, and what is told by it; a problem that had stalled by the old one may have converged. */
+static hinge_status mend(const struct hg_selecting *s, struct hg_part *part, hinge_error *err)
+{
+    hinge_report *report = &part->many.report;
+    HG_TRY(hg_field_exact(hg_part_field(s, part), part, part->point, part->n, part->g, err));
+    report->violation = hg_qp_violation(&part->qp, part->g);
+    if (report->outcome == HINGE_STALLED && report->violation <= part->eps)
+        report->outcome = HINGE_CONVERGED;
+    for (int l = 0; l < part->qp.layers; l++)
+        part->many.bias[l] = hg_qp_bias(&part->qp, NULL, part->n, part->g, l);
+    return HINGE_OK;
+}
+
+/* Where errors may be as large as eps, they are measured, unless the solution was judged by them; those elsewhere are
+ * taken for twice as large, and half of eps is what held-out rows may be off by. */
+hinge_status hg_field_looks(const struct hg_selecting *s, struct hg_part *part, bool *widens, hinge_error *err)
 {
     struct hg_field *field = hg_part_field(s, part);
-    double square = 0, error = 0;
-    hinge_status status = HINGE_OK;
+    const struct hg_many_problem *many = &part->many;
+    double error = 0;
+    bool is_judged = many->report.outcome == HINGE_CONVERGED && !isnan(many->report.error);
     *widens = false;
-    if (field->rows.super.type != HINGE_F32 || s->params.precision != HINGE_PRECISION_AUTO || part->many.moved != NULL)
+    if (many->moved != NULL || is_judged || (!many->coarse && !hg_field_doubts(s, part, part->eps / 2)))
         return HINGE_OK; /* of what has moved, g knows nothing yet */
-    for (size_t k = 0; k < part->qp.n; k++)
-        square += hg_qp_beta(&part->qp, k) * hg_qp_beta(&part->qp, k);
-    const struct hg_problem *pr = &field->problem;
-    if (0.1 * sqrt(square) * hg_kernel_error(&pr->params.kernel, HINGE_F32, pr->d, pr->norm) <= part->eps)
+    HG_TRY(measure_error(field, part, &error, err));
+    if (!many->coarse && !(4 * error > part->eps))
         return HINGE_OK;
-    if (!field->checks)
-        status = open_rows(field, false, pr->threads, &field->exact, err);
-    field->checks = status == HINGE_OK;
-    HG_THEN(status, measure_error(field, part, &error, err));
-    *widens = 4 * error > part->eps;
-    field->wide = field->wide || *widens; /* also where the next fold's coefficients are smaller */
-    return status;
+    if (field->many.corrects)
+        return mend(s, part, err);
+    *widens = field->wide = true; /* also where the next fold's coefficients are smaller */
+    return HINGE_OK;
 }
 
 /* Closes the rows of the kernel in hand and opens those of the point's. A field stays wide for the same kernel

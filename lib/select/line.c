@@ -224,6 +224,8 @@ static hinge_status begin_part(const struct hg_selecting *s, const struct hg_pro
     part->eps = s->out->eps;
     part->many.qp = &part->qp;
     part->many.g = part->g;
+    part->many.report.error = NAN;
+    part->many.coarse = false;
     part->many.point = part->point;
     return status;
 }
@@ -392,6 +394,55 @@ static void predict_one(void *arg, int thread, size_t k, size_t end)
         __atomic_store_n(&p->status, (int)mine, __ATOMIC_RELAXED);
 }
 
+/* Says whether held-out rows of a part are decided by more than half of eps wrongly, as a sample of 32 has it: errors
+ * elsewhere are taken for twice as large. g: room */
+static hinge_status looks_wrong(const struct hg_selecting *s, const struct hg_part *part, const uint32_t *point,
+                                size_t count, double *g, bool *wrong, hinge_error *err)
+{
+    enum { SAMPLE = 32 };
+    size_t fold = hg_fold_of(s, part), problem = (size_t)(part - s->part) % s->n_problems, few = HG_MIN(count, SAMPLE);
+    const struct hg_problem *pr = &hg_field_of(s, fold)->problem;
+    uint32_t sample[SAMPLE] = { 0 };
+    double bias, factor;
+    hg_problem_bias(pr, part->many.bias, &bias, &factor);
+    factor = factor == 0 ? 1 : factor;
+    for (size_t k = 0; k < few; k++)
+        sample[k] = point[k * count / few];
+    HG_TRY(hg_field_exact(hg_field_of(s, fold), part, sample, few, g, err));
+    *wrong = false;
+    for (size_t k = 0; k < few; k++) {
+        size_t row = hg_repeat_of(s, fold) + pr->order[sample[k]];
+        double off = s->decisions[row * s->n_problems + problem] - (g[k] + bias) * factor;
+        *wrong = *wrong || !(4 * fabs(off) <= part->eps * factor);
+    }
+    return HINGE_OK;
+}
+
+/* Decides held-out rows of a part by sums in f64 where those over rows in f32 are too coarse for that. */
+static hinge_status decide_again(const struct hg_selecting *s, const struct hg_part *part, hinge_error *err)
+{
+    const struct hg_many_problem *many = &part->many;
+    uint32_t *point;
+    double *g;
+    size_t count = 0, all = 0;
+    bool wrong = false;
+    if (!hg_field_doubts(s, part, part->eps / 2))
+        return HINGE_OK;
+    for (size_t r = 0; r < many->n_elsewhere; r++)
+        all += many->elsewhere[r].count;
+    HG_TRY(HG_MAKE(err, "the rows of folds", HG_ARRAY(point, all), HG_ARRAY(g, all)));
+    for (size_t r = 0; r < many->n_elsewhere; r++)
+        for (uint32_t k = 0; k < many->elsewhere[r].count; k++)
+            point[count++] = many->elsewhere[r].first + k;
+    hinge_status status = count > 0 ? looks_wrong(s, part, point, count, g, &wrong, err) : HINGE_OK;
+    if (status == HINGE_OK && wrong)
+        status = hg_field_exact(hg_part_field(s, part), part, point, count, g, err);
+    if (status == HINGE_OK && wrong)
+        hg_decide_held(s, part, g, true);
+    hg_free(point);
+    return status;
+}
+
 /* Makes decision values of rows held out. Where each problem has all rows of its fold as points, g is there already;
  * pairs have to look at rows of other classes, field by field, as each has its own kernel rows. */
 static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, hinge_error *err)
@@ -405,6 +456,8 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
         s->first_of_batch = b;
         status = hg_many_apply(&hg_part_field(s, s->batch[b])->many, s->solving + b, end - b, decide_all, s, err);
     }
+    for (size_t b = 0; b < s->n_batch && status == HINGE_OK && elsewhere; b++)
+        status = decide_again(s, s->batch[b], err);
     HG_TRY(status);
     struct predicting predicting = { s, first, HINGE_OK };
     hg_share(s->field[0].many.threads, count, 1, predict_one, &predicting);
@@ -471,15 +524,15 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
 
 /* Looks whether rows in f32 are too coarse for some of the coefficients: then the kernel is opened again with rows in
  * f64, and these folds are to be solved again by them, with gradients made anew. Buys: asked by the starts already, and
- * with systems in working sets, cadata at gamma = 1/2 takes 10.9 s, 48.9 with those alone (doc/tried.md). Of
- * HINGE_PRECISION_F32 and _F64 nothing is asked. */
+ * with systems in working sets, cadata at gamma = 1/2 takes 10.9 s, 48.9 with those alone (doc/tried.md). With
+ * HINGE_PRECISION_F32 rows stay, and gradients alone are made anew. */
 static hinge_status widen(struct hg_selecting *s, hinge_grid_point *point, bool *again, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     *again = false;
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         bool widens;
-        status = hg_field_widens(s, s->batch[b], &widens, err);
+        status = hg_field_looks(s, s->batch[b], &widens, err);
         *again = *again || widens;
     }
     if (status != HINGE_OK || !*again)

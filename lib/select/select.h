@@ -29,9 +29,9 @@ struct hg_field {
     bool wide;                   /* rows in f32 are too coarse for the kernel in hand */
     bool open;                   /* these are there: */
     struct hg_gram rows, *own;   /* of the kernel in hand; [threads] by one thread each */
-    bool checks;                 /* this is there: */
-    struct hg_gram exact;        /* the same in f64, for errors of f32 */
-    struct hg_rows **own_rows;   /* [threads] */
+    bool checks;                 /* these are there: the same in f64, for errors of f32 */
+    struct hg_gram exact, *own_exact; /* by all threads; [threads] by one each */
+    struct hg_rows **own_rows, **exact_rows; /* [threads] */
 };
 
 /* A two-class problem of a fold, and its solution at the last point of the line. */
@@ -157,8 +157,14 @@ void hg_fields_free(struct hg_selecting *s);
 /* Rows are those of this point's kernel from now on. again: they were, and those that were found too coarse are made in
  * f64. */
 hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *point, bool again, hinge_error *err);
-/* Whether rounding of f32 rows shows in what a part's coefficients add up to; its field then makes them in f64. */
-hinge_status hg_field_widens(const struct hg_selecting *s, const struct hg_part *part, bool *widens, hinge_error *err);
+/* Looks whether rounding of f32 rows shows in what a part's coefficients add up to. Its field then makes them in f64,
+ * and *widens says so; or g alone is made anew, where the caller wants f32. */
+hinge_status hg_field_looks(const struct hg_selecting *s, struct hg_part *part, bool *widens, hinge_error *err);
+/* Whether errors of rows in f32 may add up to more than so much in sums times a part's coefficients. */
+bool hg_field_doubts(const struct hg_selecting *s, const struct hg_part *part, double most);
+/* Makes g = K beta of a part in f64 at some points of its field. */
+hinge_status hg_field_exact(struct hg_field *field, const struct hg_part *part, const uint32_t *point, size_t count,
+                            double *g, hinge_error *err);
 
 /* ---- line.c ---------------------------------------------------------------------------------------------------- */
 

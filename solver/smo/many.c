@@ -3,7 +3,8 @@
  *
  * A lane is a run of block SMO of which only the parts are used that need no other lane: working sets, inner steps,
  * gradient, shrinking. Its source (view) is the problem's points among the source's, and judge.c is replaced by what
- * folds need: no error is measured, and the violation is that of the rows as they are.
+ * folds need (lane_is_at_its_end): what rows in f32, or many sums in f64, may have made of g is looked at where it may
+ * matter, and in the end alone.
  *
  * hg_many_solve takes up to LANES problems at a time and goes in turns. In a turn each lane makes rounds, by one
  * thread, for as long as the pool has the rows of what it moved (lane_run): they are added at the beginning of its next
@@ -29,7 +30,8 @@ static const double GATHERED = 3;
 enum {
     LANES = 32,        /* problems at a time */
     ROUNDS = 64,       /* of a problem until the caller is asked whether to go on */
-    SHARE = 4          /* of the steps that a problem may take, one in so many: a run of its own goes on */
+    SHARE = 4,         /* of the steps that a problem may take, one in so many: a run of its own goes on */
+    CHECKS = 8         /* that find the violation larger than it seemed, before g is made anew */
 };
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
@@ -44,7 +46,8 @@ hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_l
     many->cpu_level = cpu_level;
     hg_let_heap_stay();
     hinge_status status = hg_pool_init(&many->pool, n, bytes, err);
-    HG_THEN(status, HG_MAKE(err, "many problems", HG_ZEROS(many->supports, n), HG_ARRAY(many->diagonal, n)));
+    HG_THEN(status, HG_MAKE(err, "many problems", HG_ZEROS(many->supports, n), HG_ARRAY(many->diagonal, n),
+                             HG_ARRAY(many->size, n)));
     if (status != HINGE_OK)
         hg_many_free(many);
     return status;
@@ -65,8 +68,9 @@ hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_
     many->own = own;
     many->apart = rows->cost < 1 && many->n > HG_SMALL;
     hg_pool_take(&many->pool, rows);
+    many->exact = NULL;
     memset(many->supports, 0, many->n);
-    hinge_status status = hg_rows_diagonal(rows, many->diagonal, NULL);
+    hinge_status status = hg_rows_diagonal(rows, many->diagonal, many->size);
     return status == HINGE_OK ? status : hg_fail(err, status, "the kernel failed on the diagonal");
 }
 
@@ -81,12 +85,14 @@ size_t hg_many_supports(const struct hg_many *many)
 
 /* ---- a problem in work ------------------------------------------------------------------------------------------- */
 
-/* A problem's points as a source: for K_WW, and apart for all of its rows. Its fetches are by the thread that runs the
- * lane, on a source of one thread (many->own), since a source makes one fetch at a time. */
+/* A problem's points as a source: for K_WW, and apart for all of its rows; another one is of the values that judge g.
+ * Its fetches are by the thread that runs the lane, on a source of one thread (many->own, many->exact), since a source
+ * makes one fetch at a time. */
 struct view {
     struct hg_rows super;
     struct hg_many *many;
     int thread;            /* that runs the lane now */
+    struct hg_rows **own;  /* [threads] where its values come from */
     const uint32_t *point; /* the problem's */
     uint32_t *row, *col;   /* [n] */
     void **out;            /* [n] */
@@ -99,7 +105,7 @@ struct hg_lane {
     struct hg_run run;
     struct hg_smo_options options;
     struct hg_smo_result result;
-    struct view view;
+    struct view view, exact; /* which share their lists */
     uint32_t *point;  /* [n] of the source (apart: of the problem), whose rows are to be added, */
     double *coef;     /* [n] times these */
     void **row;       /* [n] */
@@ -114,8 +120,8 @@ static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal, 
 {
     const struct view *view = (const struct view *)rows;
     hg_gather(view->many->diagonal, sizeof *diagonal, view->point, rows->n, diagonal);
-    if (size != NULL) /* which no lane goes by */
-        memset(size, 0, rows->n * sizeof *size);
+    if (size != NULL)
+        hg_gather(view->many->size, sizeof *size, view->point, rows->n, size);
     return HINGE_OK;
 }
 
@@ -123,11 +129,12 @@ static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal, 
  * own among all lanes': each thread's source keeps what it gathered of the last list it was asked for. */
 static hinge_status fetch_apart(struct view *view, const struct hg_fetch *f)
 {
-    struct hg_rows *own = view->many->own[view->thread];
+    struct hg_rows *own = view->own[view->thread];
     struct hg_fetch through = *f;
     through.rows = view->row;
     through.cols = view->col;
     hg_gather(view->point, sizeof *view->point, f->rows, f->n_rows, view->row);
+    hg_gather(view->point, sizeof *view->point, f->cols, f->n_cols, view->col);
     if (f->list != 0 && f->list != view->list) {
         view->list = f->list;
         view->columns = __atomic_add_fetch(&view->many->columns, 1, __ATOMIC_RELAXED);
@@ -146,9 +153,9 @@ static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
     struct view *view = (struct view *)rows;
     const struct hg_many *many = view->many;
     size_t lacking = 0;
-    hg_gather(view->point, sizeof *view->point, f->cols, f->n_cols, view->col);
     if (many->apart)
         return fetch_apart(view, f);
+    hg_gather(view->point, sizeof *view->point, f->cols, f->n_cols, view->col);
     for (size_t r = 0; r < f->n_rows; r++) {
         uint32_t point = view->point[f->rows[r]];
         const void *row = many->pool.rows->cost > GATHERED ? hg_pool_row(&many->pool, point) : NULL;
@@ -167,7 +174,12 @@ static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
     return status;
 }
 
-static const struct hg_rows_ops view_ops = { view_diagonal, view_fetch };
+static hinge_status exact_fetch(struct hg_rows *rows, const struct hg_fetch *f)
+{
+    return fetch_apart((struct view *)rows, f);
+}
+
+static const struct hg_rows_ops view_ops = { view_diagonal, view_fetch }, exact_ops = { view_diagonal, exact_fetch };
 
 /* Frees a lane with its run; point is the owner of its lists. */
 static void lane_free(struct hg_lane *lane)
@@ -206,12 +218,14 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
     struct view *view = &lane->view;
     lane->options = (struct hg_smo_options){
         .working_set = working_set(many, n), .cut = HG_CUT, .threads = 1, .cpu_level = many->cpu_level,
-        .shrinking = many->apart, .newton_bytes = many->newton ? many->pool.cache.arena_bytes / LANES : 0
+        .shrinking = many->apart, .newton_bytes = many->newton ? many->pool.cache.arena_bytes / LANES : 0,
+        .measured = HG_EARLY
     };
     const struct hg_rows *rows = many->pool.rows;
     *view = (struct view){ .super = { .ops = &view_ops, .n = n, .type = rows->type, .threads = 1, .adds = rows->adds,
                                       .cost = many->apart ? rows->cost : 0 },
                            .many = many,
+                           .own = many->own,
                            .point = problem->point };
     lane->run = (struct hg_run){ .rows = &view->super,
                                  .exact = &view->super,
@@ -222,6 +236,13 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
     hinge_status status = HG_MAKE(err, "the moves of a problem", HG_ARRAY(lane->point, n), HG_ARRAY(lane->coef, n),
                                   HG_ARRAY(lane->row, n), HG_ARRAY(view->row, n), HG_ARRAY(view->col, n),
                                   HG_ARRAY(view->out, n));
+    lane->exact = *view;
+    if (many->exact != NULL) {
+        lane->exact.own = many->exact;
+        lane->exact.super.ops = &exact_ops;
+        lane->exact.super.type = many->exact[0]->type;
+        lane->run.exact = &lane->exact.super;
+    }
     HG_THEN(status, hg_run_init(&lane->run, err));
     lane->run.store.narrow = 0; /* the sums of many rounds are never made anew: in f32 a9a's drift at C = 8,192 */
     if (status == HINGE_OK)
@@ -272,6 +293,10 @@ static hinge_status lane_begin(struct hg_lane **begun, struct hg_many *many, str
     lane->problem = problem;
     lane->done = lane->solved = false;
     lane->options.eps = lane->run.course.target = options->eps;
+    lane->run.course.checks = 0;
+    lane->run.doubts.unseen = 0;
+    lane->result.report.error = NAN;
+    problem->coarse = false;
     lane->options.max_iter = options->max_iter;
     lane->run.halt = options->halt;
     lane->run.halt.ask = NULL;
@@ -385,6 +410,51 @@ static bool lane_has_stalled(struct hg_run *r)
     return false;
 }
 
+/* Says whether what rows are off by may show in g: errors of random sign add up to their size times the coefficients'
+ * length. */
+static bool lane_is_doubtful(const struct hg_lane *lane)
+{
+    const struct hg_many *many = lane->view.many;
+    const struct hg_qp *qp = lane->run.qp;
+    double square = 0, most = lane->options.eps / 40; /* twice that are the 5 % that a violation may be larger by */
+    for (size_t k = 0; k < qp->n; k++)
+        square += hg_qp_beta(qp, k) * hg_qp_beta(qp, k);
+    return many->exact != NULL && !(sqrt(square) * many->value_error <= most);
+}
+
+/* Ends a problem whose violation is small by its g, if that is so by g in f64 where it decides (hg_prove), and if g
+ * elsewhere, by which held-out rows are decided, is off by half of eps at most; or if nothing more can be done about
+ * it. False: rounds are to go on, with g mended at some points, to a goal that leaves room for the error, or with g
+ * made anew: a violation that is small by that is proven, as g is as exact as f64 makes it. */
+static bool lane_is_judged(struct hg_lane *lane)
+{
+    struct hg_run *r = &lane->run;
+    const struct hg_many *many = lane->view.many;
+    hinge_report *report = r->report;
+    double eps = r->opt->eps;
+    bool proven = false;
+    lane->status = hg_prove(r, &proven);
+    if (lane->status != HINGE_OK || hg_is_stopped(r))
+        return lane->status != HINGE_OK;
+    bool is_off = 2 * r->doubts.unseen > eps, more = report->violation > eps && ++r->course.checks % CHECKS != 0;
+    double left = eps - 2.2 * report->error;
+    if (proven && !is_off)
+        return true;
+    if (!more && left >= eps / 4 && r->course.target > 1.05 * left) {
+        r->course.target = left;
+        more = report->violation > left;
+    }
+    if (more && !is_off)
+        return false;
+    report->outcome = HINGE_STALLED;
+    lane->problem->coarse = many->pool.rows->type != HINGE_F64 && !many->corrects;
+    if (lane->problem->coarse || report->corrections >= HG_MAX_CORRECTIONS)
+        return true;
+    lane->status = hg_correct_gradient(r);
+    report->outcome = HINGE_CONVERGED;
+    return lane->status != HINGE_OK || (!r->active.torn && report->violation <= eps);
+}
+
 /* Says whether the problem is solved, or given up: its status or outcome says why. All points are active then, but for
  * those of a problem that was stopped; hg_wake makes the last ones active before anything counts as solved. */
 static bool lane_is_at_its_end(struct hg_lane *lane)
@@ -392,13 +462,14 @@ static bool lane_is_at_its_end(struct hg_lane *lane)
     struct hg_run *r = &lane->run;
     hinge_report *report = &lane->result.report;
     hg_scan(r);
-    if (report->violation <= r->opt->eps && r->active.m < r->n)
+    if (report->violation <= r->course.target && r->active.m < r->n)
         lane->status = hg_wake(r);
     report->outcome = HINGE_CONVERGED;
-    if (lane->status != HINGE_OK || (report->violation <= r->opt->eps && !r->active.torn))
+    bool is_small = report->violation <= r->course.target && !r->active.torn;
+    if (lane->status != HINGE_OK || (is_small && (!lane_is_doubtful(lane) || lane_is_judged(lane))))
         return true;
     hg_poll_halt(&r->halt);
-    if (!hg_is_broken_off(r)) { /* as judge.c has it; there is no error to look at, nor Newton's finish */
+    if (!hg_is_broken_off(r)) { /* as judge.c has it; there is no Newton's finish */
         bool out_of_steps = hg_is_out_of_steps(r);
         bool enough = hg_is_work_enough(SHARE * (report->iterations + lane->problem->before), report->rounds, r->n,
                                         (double)r->res->columns_computed);
@@ -481,7 +552,7 @@ static void run_one(void *arg, int thread, size_t k, size_t end)
 {
     const struct lanes *l = arg;
     (void)end;
-    l->lane[k]->view.thread = thread;
+    l->lane[k]->view.thread = l->lane[k]->exact.thread = thread;
     lane_run(l->lane[k], l->many);
 }
 

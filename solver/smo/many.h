@@ -31,6 +31,7 @@ struct hg_many_problem {
     hinge_report report;
     double bias[2];         /* of each layer, by the g that came out */
     double work;            /* of this solution, as hg_smo_result has it */
+    bool coarse;            /* the rows are too coarse for it (hg_many's exact) */
     struct hg_lane *lane; /* its working set, for the next solution on these points by these rows; NULL at first */
 };
 
@@ -42,11 +43,17 @@ struct hg_many {
     bool apart;            /* values cost less to make than to read: each problem makes its own */
     uint64_t columns;      /* lists of columns that problems have asked for apart */
     size_t n;              /* points */
-    double *diagonal;      /* [n] K(x, x) */
+    double *diagonal, *size; /* [n] K(x, x), and by what its rounding is measured (hg_rows_diagonal) */
     uint8_t *supports;     /* [n] a support vector of some problem's solution */
     size_t kept_bytes;     /* by lanes of problems that are solved, */
     size_t most_bytes;     /* and by those that were in work at once, at most */
     double seconds;        /* that rows took to be made */
+    /* or NULL: [threads] the kernel in f64, by one thread each, by which g is judged; set after hg_many_take. Where it
+     * may matter, a problem converges only where these prove it, as in a run of its own, and g at points that they were
+     * not asked for seems off by at most half of eps */
+    struct hg_rows **exact;
+    double value_error;    /* of the rows' values; of several errors of random sign, a share of it */
+    bool corrects;         /* g that rows in f32 make too coarse is made anew by exact; otherwise the problem ends so */
     bool whole;            /* problems are of all points and begin at 0: W is as large as in a run of its own; */
     bool newton;           /* working sets may be solved by systems; both the caller's choice, false at first */
 };
