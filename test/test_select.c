@@ -441,6 +441,49 @@ TEST(ends_in_f32_too)
     assert_true(score[0] == score[1]);
 }
 
+/* The class of a row by its pairs' values: labels in the order of the pairs. */
+static double winner(const double *labels, const double *value, hinge_ties ties)
+{
+    double votes[4] = { 0 }, sum[4] = { 0 };
+    int best = 0;
+    for (int a = 0; a < 4; a++)
+        for (int b = a + 1; b < 4; b++, value++) {
+            votes[*value > 0 ? a : b]++;
+            sum[a] += *value;
+            sum[b] -= *value;
+        }
+    for (int c = 1; c < 4; c++) {
+        bool first = ties == HINGE_TIES_LABEL ? labels[c] < labels[best]
+                                              : ties == HINGE_TIES_VALUES && sum[c] > sum[best];
+        if (votes[c] > votes[best] || (votes[c] == votes[best] && first))
+            best = c;
+    }
+    return labels[best];
+}
+
+/* Of classes with as many votes the one wins that the rule says; scores are those of these predictions. */
+TEST(ties_go_by_the_rule)
+{
+    static const double labels[] = { 3, 1, 0, 2 };
+    struct set set = set_blobs(5, 160, 2, 4, labels, 1);
+    double C = 1, gamma = 3, predicted[3] = { 0 };
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(gamma), C);
+    for (hinge_ties ties = HINGE_TIES_APPEARANCE; ties <= HINGE_TIES_VALUES; ties++) {
+        hinge_select_options options = { .C = { &C, 1 }, .gamma = { &gamma, 1 }, .ties = ties, .decisions = 1 };
+        hinge_selection *selection = choose(&set, &params, &options);
+        const double *order = hinge_model_labels(selection->model);
+        double right = 0;
+        for (size_t i = 0; i < set.n; i++) {
+            double label = winner(order, selection->points[0].decisions + 6 * i, ties);
+            assert_true(selection->points[0].predictions[i] == label);
+            right += label == set.y[i];
+            predicted[ties] += label * (double)(i + 1);
+        }
+        assert_near(selection->points[0].score[HINGE_SCORE_ACCURACY], right / (double)set.n, 1e-12);
+    }
+    assert_true(predicted[0] != predicted[1] && predicted[1] != predicted[2] && predicted[0] != predicted[2]);
+}
+
 /* Rows in f32 are of no use where their rounding times the coefficients is as large as eps. */
 TEST(takes_doubles_where_floats_are_coarse)
 {
@@ -1049,6 +1092,7 @@ TEST(refuses_bad_input)
     refuse(&set, &params, &(hinge_select_options){ .folds = 1 }, "folds");
     refuse(&set, &params, &(hinge_select_options){ .C = { bad, 1 } }, "C");
     refuse(&set, &params, &(hinge_select_options){ .C = { bad, 0 } }, "C");
+    refuse(&set, &params, &(hinge_select_options){ .ties = (hinge_ties)3 }, "ties");
     refuse(&set, &params, &(hinge_select_options){ .score = HINGE_SCORE_MSE }, "mse");
     refuse(&set, &params, &(hinge_select_options){ .score = (hinge_score)99 }, "score");
     refuse(&set, &params, &(hinge_select_options){ .drop = (hinge_drop)9 }, "drop");

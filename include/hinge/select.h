@@ -70,6 +70,15 @@ typedef enum hinge_drop { /* points whose folds need not all be trained */
                            * where each was worse than the one before; for the same scores */
 } hinge_drop;
 
+/* Which of the classes wins that have most votes of pairs, as the program that predicts by the model will have it. */
+typedef enum hinge_ties {
+    HINGE_TIES_APPEARANCE = 0, /* the one that appears first in y: hinge_predict's rule, and LIBSVM's */
+    HINGE_TIES_LABEL,          /* the one of the least label, and a value of exactly 0 is a vote for the larger label:
+                                * scikit-learn's */
+    HINGE_TIES_VALUES          /* the one whose pairs' decision values, > 0 for it, sum to most; then that of the least
+                                * label, for which a value of exactly 0 is a vote too: scikit-learn's break_ties */
+} hinge_ties;
+
 typedef enum hinge_point_state {
     HINGE_POINT_WAITING = 0, /* not begun: the call was ended before */
     HINGE_POINT_DONE,        /* all its folds are trained and scored */
@@ -139,6 +148,7 @@ typedef struct hinge_select_options {
     size_t n_known;
     hinge_select_fn point; /* called after each point; NULL: not wanted */
     void *point_arg;
+    hinge_ties ties;    /* of one-versus-one in the folds; the model predicts by that of appearance itself */
 } hinge_select_options;
 
 /* What was found. */

@@ -337,23 +337,49 @@ static void decide_all(void *arg, size_t k, const double *g)
     hg_decide_held(s, s->batch[s->first_of_batch + k], g, true);
 }
 
-/* Predicts a fold's held-out rows by the decision values of its problems, as hinge_predict would. */
+/* Returns which of k classes of these labels the votes of pairs choose, by the rules of ties that go by labels. vote,
+ * sum: [k] for work */
+static size_t vote_by_label(size_t k, const double *label, const double *decision, bool by_values, size_t *vote,
+                            double *sum)
+{
+    size_t best = 0;
+    memset(vote, 0, k * sizeof *vote);
+    memset(sum, 0, k * sizeof *sum);
+    for (size_t a = 0; a < k; a++)
+        for (size_t b = a + 1; b < k; b++) {
+            double value = label[a] < label[b] ? *decision++ : -*decision++; /* > 0: the least of both */
+            size_t least = label[a] < label[b] ? a : b, other = a + b - least;
+            vote[value > 0 || (by_values && value == 0) ? least : other]++;
+            sum[least] += value;
+            sum[other] -= value;
+        }
+    for (size_t c = 1; c < k; c++) {
+        bool ties = vote[c] == vote[best], by_sum = ties && by_values && sum[c] != sum[best];
+        best = (by_sum ? sum[c] > sum[best] : ties ? label[c] < label[best] : vote[c] > vote[best]) ? c : best;
+    }
+    return best;
+}
+
+/* Predicts a fold's held-out rows by the decision values of its problems, as hinge_predict would, or by the rule of
+ * ties that was asked for. */
 static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
 {
     const struct hg_problem *pr = &s->problem;
     size_t at = hg_repeat_of(s, f), k = 0, *vote;
     const int *fold = s->out->fold + at;
     const struct hg_part *part = s->part + f * s->n_problems;
-    uint32_t *trained; /* [k] classes that the fold was trained on */
-    double *own;       /* decision values of its problems */
-    if (!HG_ROOM(HG_ARRAY(vote, pr->n_classes + 1), HG_ZEROS(trained, pr->n_classes + 1), HG_ARRAY(own, s->n_problems)))
+    bool *trained; /* a class has rows that the fold was trained on; labels [k] of those that have */
+    double *label, *own, *sum; /* [k]; decision values of its problems; [k] for work */
+    bool by_label = s->options.ties != HINGE_TIES_APPEARANCE && !pr->one_vs_rest;
+    if (!HG_ROOM(HG_ARRAY(vote, pr->n_classes + 1), HG_ZEROS(trained, pr->n_classes + 1), HG_ARRAY(own, s->n_problems),
+                 HG_ARRAY(label, pr->n_classes + 1), HG_ARRAY(sum, pr->n_classes + 1)))
         return HINGE_ENOMEM;
     for (size_t i = 0; i < pr->n && pr->classifies; i++)
         if (fold[pr->order[i]] != (int)f && pr->weight[i] > 0)
-            trained[s->class_of[pr->order[i]]] = 1;
+            trained[s->class_of[pr->order[i]]] = true;
     for (uint32_t c = 0; c < pr->n_classes && pr->classifies; c++)
         if (trained[c])
-            trained[k++] = c;
+            label[k++] = pr->labels[c];
     for (size_t i = 0; i < s->rows; i++) {
         const double *decision = s->decisions + (at + i) * s->n_problems;
         if (fold[i] != (int)f)
@@ -361,9 +387,12 @@ static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
         for (size_t p = 0, there = 0; p < s->n_problems; p++)
             if (!part[p].absent)
                 own[there++] = decision[p];
-        s->predictions[at + i] = pr->classifies ? pr->labels[trained[hg_vote(k, pr->one_vs_rest, own, NULL, vote)]]
-                                 : pr->task->one_class ? (decision[0] > 0 ? 1 : -1)
-                                                       : decision[0];
+        if (pr->classifies)
+            s->predictions[at + i] =
+                label[by_label ? vote_by_label(k, label, own, s->options.ties == HINGE_TIES_VALUES, vote, sum)
+                               : hg_vote(k, pr->one_vs_rest, own, NULL, vote)];
+        else
+            s->predictions[at + i] = !pr->task->one_class ? decision[0] : decision[0] > 0 ? 1 : -1;
     }
     hg_free(vote);
     return HINGE_OK;

@@ -113,6 +113,8 @@ static hinge_status begin(struct hg_selecting *s, hinge_error *err)
     s->out->score = o->score;
     if ((size_t)o->drop > HINGE_DROP_RACE)
         return hg_fail(err, HINGE_EINVAL, "drop: there is no way %d", (int)o->drop);
+    if ((size_t)o->ties > HINGE_TIES_VALUES)
+        return hg_fail(err, HINGE_EINVAL, "ties: there is no rule %d", (int)o->ties);
     if (!(o->eps >= 0) || !isfinite(o->eps))
         return hg_fail(err, HINGE_EINVAL, "eps: %g of the folds is not 0 or more", o->eps);
     if (!hg_score_of_task(s, &s->out->score))

@@ -511,6 +511,8 @@ class Search(Machine):
                 grid[_NAMES.get(name, name)] = values
         if len(getattr(self, "classes_", ())) == 2:  # scores are those of the second class, as scikit-learn's
             grid["positive_class"] = 1.0
+        if is_classifier(self):  # as predict has them
+            grid["ties"] = "values" if self.break_ties and len(self.classes_) > 2 else "label"
         with _own_names():
             self.selection_ = grid_search(X, y, kernel=self.kernel, sample_weight=weights, fold=fold, by_fold=True,
                                           score=_SCORING[scoring], drop=self.drop, one_se=self.one_se, refit=False,

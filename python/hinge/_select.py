@@ -109,8 +109,8 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
                 folds: int = 5, repeats: int = 1, fold: Iterable[int] | None = None,
                 group: Iterable[int] | None = None, score: str = "auto", by_fold: bool = False, drop: str = "none",
                 one_se: bool = False, fold_eps: float = 0.0, refit: bool = True, decisions: bool = False,
-                point: Callable[[dict[str, Any]], object] | None = None, progress: Progress | None = None,
-                **params: Any) -> Selection:
+                ties: str = "appearance", point: Callable[[dict[str, Any]], object] | None = None,
+                progress: Progress | None = None, **params: Any) -> Selection:
     """Choose parameters by cross-validation: all points of a grid, in one call that shares what they have in common.
 
     Parameters
@@ -141,6 +141,10 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
         Train the best point's model.
     decisions : bool
         Keep predictions and decision values of held-out rows.
+    ties : {"appearance", "label", "values"}
+        Which of several classes with most votes wins in the folds: the one that appears first in y, as
+        :meth:`Model.predict` has it; that of the least label, as scikit-learn; or that of the largest sum of decision
+        values, as scikit-learn's ``break_ties``.
     point : callable, optional
         Called after each point with a dict: done, n_points, point, best, seconds. What it returns, if true, ends the
         search.
@@ -178,6 +182,7 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
     if score != "auto" and score not in SCORES:
         raise InvalidArgument(f"score: {score!r} is none of {', '.join(map(repr, SCORES))}")
     options.score, options.drop = SCORES[score], number_of("hinge_drop", drop)
+    options.ties = number_of("hinge_ties", ties)
     for name, value in (("folds", folds), ("repeats", repeats)):
         assign(options, name, value)
     assign(options, "eps", fold_eps, "fold_eps")

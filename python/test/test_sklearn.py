@@ -228,6 +228,18 @@ def test_votes_of_unsorted_classes_fall_as_scikit_learns():
     assert np.array_equal(ours.predict(far), theirs.predict(far))
 
 
+@pytest.mark.parametrize("break_ties", [False, True])
+def test_votes_of_a_search_fall_as_its_models(break_ties):
+    X, y = classes(4, (3, 1, 0, 2), n=160)
+    X = X * 3  # at these gammas most decisions hang on few rows, or on none: ties
+    settings = {"tol": 1e-8, "break_ties": break_ties}
+    search = SVCGrid(C=[0.5, 10], gamma=[0.5, 30], fold_tol=1e-8, drop="none", cv=4, **settings).fit(X, y)
+    found = search.cv_results_["mean_test_score"]
+    for point, score in zip(search.cv_results_["params"], found):
+        models = cross_val_score(SVC(**point, **settings), X, y, cv=4)
+        assert models.mean() == pytest.approx(score, abs=1e-12)
+
+
 def test_one_vs_rest():
     X, y = classes(3, (2, 0, 1))
     model = SVC(multiclass="one_vs_rest", tol=1e-8).fit(X, y)
