@@ -148,13 +148,13 @@ TEST(finds_it_for_small_targets)
             mean += (small.y[i] = set.y[i] * unit) / (double)set.n;
         for (size_t i = 0; i < set.n; i++)
             variance += (small.y[i] - mean) * (small.y[i] - mean) / (double)set.n;
-        params.p = 0.1 * unit, params.eps = 1e-3 * unit;
+        params.p = 0.1 * unit, params.eps = 1e-4 * unit;
         params.precision = HINGE_PRECISION_F64;
         hinge_select_options options = { .C = { C, 2 }, .gamma = { few_gamma, 2 }, .folds = 3 };
         hinge_selection *selection = choose(&small, &params, &options);
         mse[k] = selection->best->score[HINGE_SCORE_MSE] / unit / unit;
         assert_true(mse[k] * unit * unit < 0.5 * variance);
-        assert_near(selection->eps, fmin(0.1, sqrt(variance) / 4), 1e-12 * unit);
+        assert_near(selection->eps, sqrt(variance) / 1000, 1e-12 * unit);
     }
     assert_close(mse[0], mse[1], 1e-9);
 }
@@ -439,6 +439,41 @@ TEST(ends_in_f32_too)
         score[params.threads - 1] = selection->points[1].score[HINGE_SCORE_MSE];
     }
     assert_true(score[0] == score[1]);
+}
+
+/* The mean squared error of a fold's regression by folds trained to eps; 0: as far as hinge chooses. */
+static double error_of_folds(const struct set *set, hinge_params *params, double eps)
+{
+    hinge_select_options options = { .C = { &params->C, 1 }, .gamma = { &params->kernel.gamma, 1 }, .folds = 3,
+                                     .eps = eps, .no_refit = 1 };
+    hinge_selection *selection = choose(set, params, &options);
+    assert_int_equal(selection->points[0].outcome, HINGE_CONVERGED);
+    return selection->points[0].score[HINGE_SCORE_MSE];
+}
+
+/* Rows far from all others, where a small violation is a large error: of small data, and of those that features of 0
+ * alone make large. */
+TEST(scores_are_those_of_the_end)
+{
+    enum { ROWS = 160, COLS = 7, MANY = 1000 };
+    for (uint64_t seed = 22; seed <= 26; seed++)
+        for (int large = 0; large < 2; large++) {
+            size_t d = large ? MANY : COLS;
+            uint64_t state = seed;
+            struct set set = set_new(ROWS, d);
+            for (size_t i = 0; i < ROWS; i++) {
+                double sum = 0;
+                for (size_t c = 0; c < COLS; c++) {
+                    set.x[i * d + c] = draw_normal(&state) / pow(fabs(draw_normal(&state)) + 1e-3, 0.7);
+                    sum += set.x[i * d + c] / sqrt(COLS);
+                }
+                set.y[i] = sin(sum) + 0.1 * sum + 0.02 * draw_normal(&state);
+            }
+            hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_polynomial(2, 1e-3, 1), 100);
+            params.p = 0.02;
+            double end = error_of_folds(&set, &params, 1e-6), found = error_of_folds(&set, &params, 0);
+            assert_true(found < 1.3 * end && end < 1.3 * found);
+        }
 }
 
 /* The class of a row by its pairs' values: labels in the order of the pairs. */

@@ -165,9 +165,9 @@ static const struct tool_option grid_options[] = {
       "with --png none)" },
     { 0, "fold-tolerance", "EPS", parse_real, FIELD(select.eps), &range_positive,
       "stop the folds' trainings at a violation of EPS (0.1,\nin regression a quarter of the targets' standard\n"
-      "deviation and half of the held-out error if these\nare less, or until that error moves by less than a\n"
-      "tenth; a tenth of nu_svc's margin or of the deviation\nof one_class's decision values; that of -e if it is\n"
-      "larger)" },
+      "deviation, of small data a thousandth, and half of\nthe held-out error if these are less, or until its\n"
+      "values have next to no way to go; a tenth of nu_svc's\nmargin or of the deviation of one_class's decision\n"
+      "values; that of -e if it is larger)" },
     { 0, "svmtrain", "PATH", parse_text, FIELD(ignored), NULL, NULL }, /* of grid.py, which easy.py sets */
     { 0, "gnuplot", "PATH", parse_text, FIELD(ignored), NULL, NULL },
 };

@@ -137,9 +137,10 @@ typedef struct hinge_select_options {
     int one_se;         /* 1: the best point is the one of smallest C (largest nu), then smallest gamma, whose mean over
                          * folds is within one standard error of the best one's */
     double eps;         /* params.eps of the folds' trainings; 0: the larger of params.eps and 0.1 (regression: and a
-                         * quarter of the targets' standard deviation, and half of the held-out error, where these are
-                         * less than 0.1, or as far as that error still moves by a tenth; nu-SVC: and a tenth of r;
-                         * one-class: and a tenth of the decision values' standard deviation) */
+                         * quarter of the targets' standard deviation, a thousandth where rows * columns is 100,000 at
+                         * most, and half of the held-out error, where these are less than 0.1, or as far as held-out
+                         * values have more to go than an eighth of that; nu-SVC: and a tenth of r; one-class: and a
+                         * tenth of the decision values' standard deviation) */
     int no_refit;       /* 1: the best point's model is not trained */
     int decisions;      /* 1: fill decisions and predictions of points: rows * repeats * 8 bytes and more a point */
     const hinge_grid_point *known; /* [n_known] points of an earlier call with the same rows and folds, which are not

@@ -7,17 +7,22 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the root of the mean squared error of a regression's held-out rows; infinite where there are none. */
-static double held_out_error(const struct hg_selecting *s, const struct hg_part *part)
+/* Returns the root of the mean squared error of a regression's held-out rows, infinite where there are none; *shift:
+ * the same of how far their values are from those of the last look. What is seen is noted where predictions will be. */
+static double held_out_error(const struct hg_selecting *s, const struct hg_part *part, double *shift)
 {
     size_t fold = hg_fold_of(s, part), at = hg_repeat_of(s, fold), count = 0;
-    double square = 0;
+    double square = 0, moved = 0;
     hg_decide_held(s, part, part->g, false);
     for (size_t row = 0; row < s->rows; row++)
         if (s->used[row] && s->out->fold[at + row] == (int)fold) {
-            square += (s->decisions[at + row] - s->y[row]) * (s->decisions[at + row] - s->y[row]);
+            double value = s->decisions[at + row], last = s->predictions[at + row];
+            square += (value - s->y[row]) * (value - s->y[row]);
+            moved += (value - last) * (value - last);
+            s->predictions[at + row] = value;
             count++;
         }
+    *shift = sqrt(moved / (double)count);
     return count > 0 ? sqrt(square / (double)count) : INFINITY;
 }
 
@@ -30,14 +35,17 @@ static double small_violation(const struct hg_selecting *s, const struct hg_part
 }
 
 /* Says whether the held-out error of a regression, which is looked at here, may still be that of an unfinished
- * solution. How much error a violation makes differs by a factor of ten: 0.3 times itself on cadata, twice itself on
- * smooth targets at a large C. So the violation is at most half of the error, and at most a twentieth where the error
- * has moved by more than a tenth since the last look, an eighth where nothing has moved, which tells nothing. */
+ * solution. What a violation makes of values has no bound: rows far from all others move most. Taken that they are as
+ * far from their ends as the root of the violation, v now and u at the last look, what is left is the shift since then
+ * times sqrt(v / (u - v)), and at most that. It may be an eighth of the error, and the violation half of it; an eighth
+ * where nothing has moved, which tells nothing. */
 static bool error_is_open(const struct hg_selecting *s, struct hg_part *part)
 {
-    double before = part->held_out, error = held_out_error(s, part), moved = fabs(error - before);
-    part->held_out = error;
-    return part->many.report.violation > error / (moved > error / 10 ? 20 : moved == 0 ? 8 : 2);
+    double shift, error = held_out_error(s, part, &shift), violation = part->many.report.violation;
+    double fall = part->looked_at - violation, left = shift * fmin(sqrt(violation / fmax(fall, 0)), 1);
+    bool goes = !isnan(fall) && left > error / 8;
+    part->looked_at = violation;
+    return violation > error / (!isnan(fall) && shift == 0 ? 8 : 2) || goes;
 }
 
 /* Says whether a problem is to go on: its violation is not small, and the eps of the last training is not reached. */
@@ -62,14 +70,17 @@ hinge_status hg_look_ahead(struct hg_selecting *s, const hinge_grid_point *point
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch; b++) {
         s->batch[b]->eps = 2 * s->out->eps;
-        s->batch[b]->held_out = NAN;
+        s->batch[b]->looked_at = NAN;
     }
     if (!may_refine(s) || !s->problem.task->regresses || s->params.max_iter > 0 || hg_select_asks_inside(s))
         return HINGE_OK;
     status = hg_solve_some(s, s->batch, s->n_batch, hg_select_steps(s, point) / 2, err);
-    for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++)
-        if (s->batch[b]->many.report.outcome == HINGE_CONVERGED)
-            s->batch[b]->held_out = held_out_error(s, s->batch[b]);
+    for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
+        struct hg_part *part = s->batch[b];
+        double shift, error = held_out_error(s, part, &shift);
+        bool ended = isfinite(error) && part->many.report.outcome == HINGE_CONVERGED;
+        part->looked_at = ended ? part->many.report.violation : NAN;
+    }
     return status;
 }
 

@@ -16,7 +16,8 @@
 
 static const double USUAL_EPS = 0.1; /* of folds */
 
-enum { FOLDS_AT_ONCE = 2 }; /* where points like it were dropped */
+enum { FOLDS_AT_ONCE = 2 };   /* where points like it were dropped */
+enum { SMALL_DATA = 100000 }; /* values: folds of regression are trained nearly to the end */
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
@@ -92,11 +93,13 @@ static double unit_of(const struct hg_selecting *s)
 }
 
 /* Returns to what folds are trained at first where nobody says: to 0.1, and in regression to a quarter of the targets'
- * standard deviation where that is less, or a tolerance as wide as the targets would end all folds before they begin.
- * (But for those of C-SVC they go on from there: line.c.) */
+ * standard deviation where that is less, or a tolerance as wide as the targets would end all folds before they begin;
+ * to a thousandth of it where data are small, as there is no bound on what a violation makes of rows that are far from
+ * all others. (But for those of C-SVC they go on from there: refine.c.) */
 static double usual_eps(const struct hg_selecting *s)
 {
-    double most = s->problem.task->regresses ? fmin(USUAL_EPS, s->unit / 4) : USUAL_EPS;
+    double share = (double)s->rows * (double)s->x.cols <= SMALL_DATA ? 1e-3 : 0.25;
+    double most = s->problem.task->regresses ? fmin(USUAL_EPS, s->unit * share) : USUAL_EPS;
     return HG_MAX(s->params.eps, most);
 }
 

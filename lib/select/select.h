@@ -42,7 +42,7 @@ struct hg_part {
     struct hg_qp qp;
     double *g, *moved;     /* [n] */
     double C, nu, sums[2], eps; /* that it was solved with */
-    double held_out;       /* error of a regression at the last look (line.c), NaN: not looked at */
+    double looked_at;      /* violation of a regression at the last look (refine.c), NaN: not looked at */
     uint64_t steps;        /* that it took at this point of the line, */
     double work;           /* and its work, as hg_turns counts it; what it had when it was looked at last: */
     struct hg_look look;

@@ -135,8 +135,9 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
         Choose the smallest C within one standard error of the best.
     fold_eps : float
         Tolerance in the folds; 0: the larger of ``eps`` and 0.1 (regression: a quarter of the targets' standard
-        deviation, and half of the held-out error, where these are less, or until that error moves by less than a tenth;
-        nu-SVC: a tenth of the margin; one-class: a tenth of the decision values' standard deviation).
+        deviation, a thousandth where X has 100,000 values at most, and half of the held-out error, where these are
+        less, or until held-out values have next to no way to go; nu-SVC: a tenth of the margin; one-class: a tenth of
+        the decision values' standard deviation).
     refit : bool
         Train the best point's model.
     decisions : bool
