@@ -70,6 +70,11 @@ static struct grid draw_grid(const struct trial *t, uint64_t *s)
     o->no_refit = chance(s, 0.7);
     o->decisions = 1;
     o->point = stop_after_some;
+    uint64_t own = t->number ^ 0xf32, late = draw(&own); /* drawn last: what stands above stays as it was */
+    if (chance(&late, 0.4))
+        g.params.precision = chance(&late, 0.7) ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
+    if (chance(&late, 0.3))
+        o->eps = 0;
     return g;
 }
 
@@ -251,6 +256,61 @@ static void compare_fold(const struct trial *t, const struct grid *g, const hing
     hinge_model_free(model);
 }
 
+/* ---- A fold against what its kernel can make --------------------------------------------------------------------- */
+
+/* Takes what column q [n] of length 1 has of v off it. */
+static void take_off(const long double *q, long double *v, size_t n)
+{
+    long double dot = 0;
+    for (size_t i = 0; i < n; i++)
+        dot += q[i] * v[i];
+    for (size_t i = 0; i < n; i++)
+        v[i] -= dot * q[i];
+}
+
+static long double length_of(const long double *v, size_t n)
+{
+    long double square = 0;
+    for (size_t i = 0; i < n; i++)
+        square += v[i] * v[i];
+    return sqrtl(square);
+}
+
+/* Values of a linear kernel are affine in the features: what no affine function explains of a fold's held-out values is
+ * at most what each of them may be off by, half of eps. Features are made orthonormal one after the other, twice. */
+static void check_affine(const struct trial *t, const hinge_selection *chosen, const hinge_grid_point *point, size_t f)
+{
+    size_t repeat = f / (chosen->n_folds / chosen->repeats), n = 0;
+    const int *fold = chosen->fold + repeat * t->n;
+    size_t *row = get(t->n, sizeof *row);
+    bool one_problem = !hinge_task_info(t->params.task)->classifies || t->n_labels == 2;
+    for (size_t i = 0; i < t->n; i++)
+        if (fold[i] == (int)f && isfinite(point->decisions[repeat * t->n + i]))
+            row[n++] = i;
+    if (t->params.kernel.type != HINGE_LINEAR || !one_problem || t->params.task == HINGE_NU_SVC || n < t->d + 3 ||
+        point->outcome != HINGE_CONVERGED)
+        return;
+    long double *q = get((t->d + 2) * n, sizeof *q), *left = q + (t->d + 1) * n;
+    for (size_t c = 0; c <= t->d + 1; c++) {
+        long double *v = q + c * n, before;
+        for (size_t i = 0; i < n; i++)
+            v[i] = c == 0 ? 1 : c <= t->d ? t->x[row[i] * t->d + c - 1] : point->decisions[repeat * t->n + row[i]];
+        before = length_of(v, n);
+        for (size_t k = 0; k < 2 * c; k++)
+            take_off(q + k % c * n, v, n);
+        long double after = length_of(v, n);
+        for (size_t i = 0; i < n && c <= t->d; i++)
+            v[i] = after > 1e-15L * before ? v[i] / after : 0;
+        if (c == t->d + 1) {
+            double allowed = sqrt((double)n) * chosen->eps / 2 + 1e-9 * (double)before;
+            tell("fold %zu: %.3Lg of %.3Lg is not affine, allowed %.3g\n", f, after, before, allowed);
+            if (!(length_of(left, n) <= allowed))
+                finding("selection, affine", "fold %zu, C=%g p=%g: %.6Lg of %.6Lg is not affine, allowed %g", f,
+                        point->C, point->p, after, before, allowed);
+        }
+    }
+}
+
 /* ---- Scores ------------------------------------------------------------------------------------------------------ */
 
 static void check_score(const struct trial *t, const hinge_selection *chosen, const hinge_grid_point *point)
@@ -371,6 +431,7 @@ void check_selection(const struct trial *t)
             remark("selection: stalled at C=%g nu=%g gamma=%g", point->C, point->nu, point->gamma);
         check_score(t, chosen, point);
         size_t f = pick(&state, chosen->n_folds);
+        check_affine(t, chosen, point, f);
         if (t->psd && t->symmetric && (t->n <= 200 || chance(&state, 0.2)))
             compare_fold(t, &g, chosen, point, f);
     }
