@@ -107,8 +107,8 @@ static hinge_data read_part(const struct set *set, const char *folder, const cha
     return data;
 }
 
-/* Gives a column the mean 0 and the deviation 1 in the training part; a constant one becomes 0. train, test [..][stride]:
- * from its first value on. */
+/* Gives a column the mean 0 and the deviation 1 in the training part; a constant one becomes 0. train, test: from its
+ * first value on, [..][stride]. */
 static void standardise_column(double *train, size_t n, size_t stride, double *test, size_t n_test, size_t test_stride)
 {
     double mean = 0, squares = 0;

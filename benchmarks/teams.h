@@ -1,5 +1,5 @@
-/* What is done alone and what in jobs that a team shares between start and stop, by processor time; and what it comes to
- * by more threads. */
+/* What is done alone and what in jobs that a team shares between start and stop, by processor time; and what it comes
+ * to by more threads. */
 #ifndef BENCHMARKS_TEAMS_H
 #define BENCHMARKS_TEAMS_H
 

@@ -177,7 +177,7 @@ struct svm_model *svm_load_model(const char *model_file_name)
     struct svm_model *m = NULL;
     hinge_model *h = hg_zalloc(1, sizeof *h);
     if (h != NULL && model_file_name != NULL && hg_bytes_read(&bytes, model_file_name, NULL) == HINGE_OK &&
-        hg_header_read(h, model_file_name, &bytes, NULL, &body, NULL) == HINGE_OK)
+        hg_header_read(h, model_file_name, &bytes, false, NULL, &body, NULL) == HINGE_OK)
         m = model_of(h, &body);
     hg_bytes_free(&bytes);
     hinge_model_free(h);

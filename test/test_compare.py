@@ -122,11 +122,12 @@ def check_grid():
 def check_teams():
     """A serial share of s leaves 1 / (s + (1 - s) / N) of N threads, and no more."""
     done = subprocess.run([SOURCE / "benchmarks/compare", "--bin", PROGRAMS, "--data", FOLDER, "--out", FOLDER / "out",
-                           "--repeat", "1", "--sets", "digits", "--teams", "--threads", "1"], text=True,
+                           "--repeat", "1", "--sets", "digits", "--teams", "--threads", "2"], text=True,
                           check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     cells = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("| digits")]
-    check("a line of teams", done.returncode == 0 and len(cells) == 1 and len(cells[0]) == 10, done.stdout)
-    alone, shared, serial, *times = (float(cell) for cell in cells[0][1:])
+    check("a line of teams", done.returncode == 0 and len(cells) == 1 and len(cells[0]) == 12, done.stdout)
+    alone, shared, serial, jobs, *times, measured = (float(cell) for cell in cells[0][1:])
+    check("jobs are counted, and two threads measured", jobs > 0 and measured > 0, cells)
     check("the share that is serial", 0 < serial < 1 and near(serial, alone / (alone + shared), 0.02), cells)
     amdahl = [1 / (serial + (1 - serial) / n) for n in (2, 4, 8, 16, 32, 64)]
     check("more threads", 1 <= times[0] and times == sorted(times) and

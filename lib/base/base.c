@@ -303,8 +303,9 @@ bool hg_poll_halt(const struct hg_halt *halt)
 /* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 /* Some 5 to 25 ms of one thread. OpenMP's own beginning and end of a region wait for each of its threads, which takes
- * 0.1 ms on a quiet machine and up to 5 where another program holds a core: a call of less work by two threads takes up
- * to five times as long there as by one (doc/tried.md). A test has teams for less by linking with --wrap=hg_team_work. */
+ * 0.1 ms on a quiet machine and up to 5 where another program holds a core: a call of less work by two threads takes
+ * up to five times as long there as by one (doc/tried.md). A test has teams for less by linking with
+ * --wrap=hg_team_work. */
 double hg_team_work(void)
 {
     return 2e8;

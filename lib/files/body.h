@@ -25,9 +25,10 @@ struct hg_body {
 };
 
 /* io_model.c: writes what stands before "SV"; reads that into a model that is all 0, to be freed on failure too, which
- * lacks its body then. user: the caller's own kernel, or NULL. */
+ * lacks its body then. own: a class that is named twice is refused, which LIBSVM takes; user: the caller's own kernel,
+ * or NULL. */
 void hg_header_print(const struct hinge_model *model, struct hg_text *text);
-hinge_status hg_header_read(struct hinge_model *model, const char *name, const struct hg_bytes *bytes,
+hinge_status hg_header_read(struct hinge_model *model, const char *name, const struct hg_bytes *bytes, bool own,
                             const hinge_kernel *user, struct hg_body *body, hinge_error *err);
 
 /* Reads the line "SV" alone; *tau is the level of a quantile regression, and stays as it is in other models. */

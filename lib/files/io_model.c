@@ -247,6 +247,7 @@ void hinge_free(void *memory)
 struct reader {
     const char *file;
     struct hinge_model *model;
+    bool own;                     /* not LIBSVM's: more is refused */
     hinge_status status;
     hinge_error *err;
     struct hg_line lines[N_KEYS]; /* behind the key; number 0: not there */
@@ -524,7 +525,7 @@ static bool read_lists(struct reader *r)
         ((m->labels == NULL && !require(r, LABEL)) || !require(r, NR_SV) || !both(r, PROB_A, PROB_B)))
         return false;
     bool differ = true;
-    if (m->labels != NULL && !labels_differ(r, &differ))
+    if (r->own && m->labels != NULL && !labels_differ(r, &differ))
         return FAIL(HINGE_ENOMEM, 0, "no memory for %zu labels", m->n_classes);
     if (!differ)
         return refuse(r, has(r, LABEL) ? LABEL : HINGE_LABEL, "names a class twice");
@@ -533,10 +534,10 @@ static bool read_lists(struct reader *r)
     return check_training(r);
 }
 
-hinge_status hg_header_read(struct hinge_model *model, const char *name, const struct hg_bytes *bytes,
+hinge_status hg_header_read(struct hinge_model *model, const char *name, const struct hg_bytes *bytes, bool own,
                             const hinge_kernel *user, struct hg_body *body, hinge_error *err)
 {
-    struct reader r = { .file = name, .err = err, .model = model };
+    struct reader r = { .file = name, .err = err, .model = model, .own = own };
     bool ok = find_keys(&r, bytes->data, bytes->data + bytes->size) && read_task(&r) && read_kernel_type(&r, user) &&
               read_sizes(&r) && read_lists(&r);
     *body = r.body;
@@ -550,7 +551,7 @@ static hinge_status parse(hinge_model **model, const char *name, const struct hg
     struct hg_body body;
     hinge_model *m;
     HG_TRY(HG_MAKE(err, "a model", HG_ZEROS(m, 1)));
-    hinge_status status = hg_header_read(m, name, bytes, user, &body, err);
+    hinge_status status = hg_header_read(m, name, bytes, true, user, &body, err);
     HG_THEN(status, hg_body_read(&body, m, err));
     HG_THEN(status, hg_model_finish(m, 1, err));
     if (status == HINGE_OK)
