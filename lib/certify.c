@@ -365,7 +365,7 @@ hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const do
                            hinge_certificate *certificate, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    HG_TEAM(hg_params_team(params, x))
+    HG_TEAM(hg_params_team(params, x, NULL, 6))
         status = certify(m, x, y, params, certificate, err);
     return status;
 }

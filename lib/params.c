@@ -155,11 +155,29 @@ hinge_status hg_check_finite(const double *v, size_t n, const char *what, hinge_
     return HINGE_OK;
 }
 
-int hg_params_team(const hinge_params *params, const hinge_matrix *x)
+/* Looks for a third label. */
+static bool has_many_classes(const double *y, size_t n)
 {
-    if (params == NULL || x == NULL || params->threads < 0 || params->threads > MOST_THREADS)
+    size_t second = 1;
+    while (second < n && y[second] == y[0])
+        second++;
+    for (size_t i = second + 1; i < n; i++)
+        if (y[i] != y[0] && y[i] != y[second])
+            return true;
+    return false;
+}
+
+/* Counts a training of two classes, or of targets, by a sixth: a good part of it is one thread's (doc/performance.md,
+ * "One thread, two, and more"). Several of them, or pairs of classes, share all of their work. */
+int hg_params_team(const hinge_params *params, const hinge_matrix *x, const double *y, size_t trainings)
+{
+    const hinge_task_row *task = params != NULL ? hinge_task_info(params->task) : NULL;
+    if (task == NULL || x == NULL || params->threads < 0 || params->threads > MOST_THREADS)
         return 1;
-    return hg_kernel_team(&params->kernel, params->threads, (double)x->rows * (double)x->rows, x->cols);
+    bool classifies = task->classifies && y != NULL;
+    double share = trainings > 1 || (classifies && has_many_classes(y, x->rows)) ? 1 : 1 / 6.0;
+    double values = (double)HG_MAX(trainings, (size_t)1) * (double)x->rows * (double)x->rows;
+    return hg_kernel_team(&params->kernel, params->threads, share * values, x->cols);
 }
 
 /* Refuses weights that are negative or no numbers. All 0 is refused later, where it is known class by class

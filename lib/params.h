@@ -16,9 +16,9 @@ hinge_status hg_check_finite(const double *v, size_t n, const char *what, hinge_
 /* Checks every field that the task uses; *resolved gets the defaults filled in. n rows, d features. */
 hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err);
 
-/* Returns the threads of a team for a call that makes kernel values of all pairs of rows; what is not valid is refused
- * by the call itself. */
-int hg_params_team(const hinge_params *params, const hinge_matrix *x);
+/* Returns the threads of a team for so many trainings, or for something else that makes kernel values of all pairs of
+ * rows; what is not valid is refused by the call itself. */
+int hg_params_team(const hinge_params *params, const hinge_matrix *x, const double *y, size_t trainings);
 /* Checks the options of predictions: threads, precision, cpu_level. */
 hinge_status hg_options_check(const hinge_predict_options *options, hinge_error *err);
 

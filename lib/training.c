@@ -225,7 +225,7 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
                          hinge_report *report, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    HG_TEAM(hg_params_team(params, x))
+    HG_TEAM(hg_params_team(params, x, y, 1))
         status = train_whole(model, x, y, params, report, err);
     return status;
 }

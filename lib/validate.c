@@ -217,7 +217,7 @@ hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, 
                                hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    HG_TEAM(hg_params_team(params, x))
+    HG_TEAM(hg_params_team(params, x, y, folds))
         status = cross_validate(others, x, y, params, folds, predictions, report, err);
     return status;
 }

@@ -578,7 +578,7 @@ hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, co
                           const hinge_params *params, const hinge_select_options *options, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    HG_TEAM(hg_params_team(params, x))
+    HG_TEAM(hg_params_team(params, x, y, 100))
         status = select_point(selection, x, y, params, options, err);
     return status;
 }

@@ -179,7 +179,7 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
                                  double *predictions, hinge_leave_one_out_report *report, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    HG_TEAM(hg_params_team(params, x))
+    HG_TEAM(hg_params_team(params, x, y, x != NULL ? x->rows : 1))
         status = leave_each_out(x, y, params, predictions, report, err);
     return status;
 }
