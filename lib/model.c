@@ -565,7 +565,7 @@ hinge_status hinge_model_set_words(hinge_model *m, const hinge_words *words, hin
         if (m->labels == NULL)
             return hg_fail(err, HINGE_EINVAL, "words: the model has no classes that they could name");
         for (size_t k = 0; k < m->n_classes; k++)
-            if (hinge_word(words, m->labels[k]) == NULL)
+            if (hinge_word(words, m->labels[k], NULL) == NULL)
                 return hg_fail(err, HINGE_EINVAL, "words: there are %zu, and the label %g has none", words->count,
                                m->labels[k]);
         HG_TRY(hg_words_collect(words, NULL, 0, &copy, NULL, err));

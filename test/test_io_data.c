@@ -729,10 +729,13 @@ TEST(words)
         for (size_t w = 0; w < data.words.count; w++)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s/", data.words.word[w]);
         assert_string_equal(list, cases[k].list);
-        assert_ptr_equal(hinge_word(&data.words, 1), data.words.word[0]);
-        assert_null(hinge_word(&data.words, 0));
-        assert_null(hinge_word(&data.words, 1.5));
-        assert_null(hinge_word(&data.words, (double)data.words.count + 1));
+        char room[HINGE_WORD_ROOM];
+        assert_ptr_equal(hinge_word(&data.words, 1, room), data.words.word[0]);
+        assert_string_equal(hinge_word(&data.words, 0, room), "0");
+        assert_string_equal(hinge_word(&data.words, 1.5, room), "1.5");
+        assert_int_equal(strtod(hinge_word(&data.words, (double)data.words.count + 1, room), NULL),
+                         data.words.count + 1);
+        assert_null(hinge_word(&data.words, 1.5, NULL));
         hinge_data_free(&data);
         assert_int_equal(data.words.count, 0);
     }
@@ -745,6 +748,21 @@ TEST(words)
     CHECK_REFUSED("a.csv", "y,1,2\ncat,5,6\ncat,7,8\n", NULL, 1, "column 1: 'y' beside numbers: say whether");
     CHECK_REFUSED("a.csv", "5,6,cat\n7,8,cat\n", NULL, 1, "or that it is the label (label_column or label_name)");
     check_refused("a", "cat 1:1\n", 8, &wrong, HINGE_EINVAL, 0, "'dog' stands twice");
+}
+
+/* A label that is no word has a number's text, in the caller's room. */
+TEST(text_of_numbers)
+{
+    const double labels[] = { -1, 1, 0, 0.1, -1.7976931348623157e308, 3.5, -4.9406564584124654e-324, 1 / 3.0 };
+    char room[HINGE_WORD_ROOM];
+    for (size_t k = 0; k < sizeof labels / sizeof *labels; k++) {
+        assert_ptr_equal(hinge_word(NULL, labels[k], room), room);
+        assert_true(strtod(room, NULL) == labels[k]);
+    }
+    assert_string_equal(hinge_word(NULL, -1, room), "-1");
+    assert_string_equal(hinge_word(NULL, 0.1, room), "0.1");
+    assert_string_equal(hinge_word(NULL, NAN, room), "nan");
+    assert_string_equal(hinge_word(NULL, INFINITY, room), "inf");
 }
 
 TEST(many_words)
@@ -763,7 +781,7 @@ TEST(many_words)
             char word[16];
             sprintf(word, "w%d", i % 40000);
             assert_true(data.y[i] == i % 40000 + 1);
-            assert_string_equal(hinge_word(&data.words, data.y[i]), word);
+            assert_string_equal(hinge_word(&data.words, data.y[i], NULL), word);
         }
         hinge_data_free(&data);
     }

@@ -332,8 +332,9 @@ void json_real(struct json *j, const char *key, double value)
 
 void json_label(struct json *j, const char *key, const hinge_words *words, double label)
 {
-    if (hinge_word(words, label))
-        json_text(j, key, hinge_word(words, label));
+    const char *word = hinge_word(words, label, NULL);
+    if (word)
+        json_text(j, key, word);
     else
         json_real(j, key, label);
 }

@@ -284,7 +284,7 @@ int problem_begun(const hinge_model *model, size_t problem)
 
 const char *label_text(const hinge_words *words, double label, int digits, char room[LABEL_ROOM])
 {
-    const char *word = hinge_word(words, label);
+    const char *word = hinge_word(words, label, NULL);
     snprintf(room, LABEL_ROOM, "%.*g", digits, label);
     return word ? word : room;
 }

@@ -166,8 +166,10 @@ typedef struct hinge_words {
     const char **word; /* [count] not empty, each once, without control characters */
 } hinge_words;
 
-/* Returns the word of a label, owned by words; NULL: it has none. words may be NULL. */
-HINGE_API const char *hinge_word(const hinge_words *words, double label);
+/* Returns the text of a label: its word, owned by words; or, where it has none or words is NULL, the shortest text of
+ * the number, which is written to the caller's room. room NULL: only words are wanted, and NULL is returned. */
+#define HINGE_WORD_ROOM 40
+HINGE_API const char *hinge_word(const hinge_words *words, double label, char room[HINGE_WORD_ROOM]);
 
 /* ---- Parameters ------------------------------------------------------------------------------------- */
 

@@ -82,9 +82,3 @@ void hg_words_free(hinge_words *words)
     *words = (hinge_words){ 0 };
 }
 
-/* Answers NULL for a label that is none of the numbers 1 .. count. */
-const char *hinge_word(const hinge_words *words, double label)
-{
-    bool one = words != NULL && label >= 1 && label <= (double)words->count && label == (double)(size_t)label;
-    return one ? words->word[(size_t)label - 1] : NULL;
-}

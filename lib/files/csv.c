@@ -240,7 +240,7 @@ static hinge_status csv_words(struct csv *csv, const struct hg_source *source, c
     hinge_data *data = csv->data;
     size_t i = 1;
     status = hg_labels_end(&csv->labels, data, source, status, err);
-    if (status != HINGE_OK || !csv->table.doubtful || hinge_word(known, data->y[0]) != NULL)
+    if (status != HINGE_OK || !csv->table.doubtful || hinge_word(known, data->y[0], NULL) != NULL)
         return status;
     while (i < data->x.rows && data->y[i] != data->y[0])
         i++;

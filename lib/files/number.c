@@ -289,3 +289,16 @@ size_t hg_format_double(char *buffer, double v)
     }
     return length;
 }
+
+/* ---- text of labels ---------------------------------------------------------------------------------------------- */
+
+/* A word is that of one of the numbers 1 .. count. */
+const char *hinge_word(const hinge_words *words, double label, char room[HINGE_WORD_ROOM])
+{
+    bool one = words != NULL && label >= 1 && label <= (double)words->count && label == (double)(size_t)label;
+    if (one)
+        return words->word[(size_t)label - 1];
+    if (room != NULL)
+        room[hg_format_double(room, label)] = '\0';
+    return room;
+}
