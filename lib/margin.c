@@ -15,13 +15,20 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns what rounding may take from b'g above, where each of g's sums has sum |b| terms of |K| <= most at most. The
- * linear kernel's g is made of w, of which rounding takes a share (hg_problem_gradient). */
+/* Returns what rounding may take from b'g above, where each of g's sums has sum |b| terms of |K| <= most at most. */
+double hg_margin_rounding(const double *sums, double most)
+{
+    double all = fabs(sums[0]) + fabs(sums[1]);
+    return 8 * DBL_EPSILON * all * all * most;
+}
+
+/* The linear kernel's g is made of w, of which rounding takes a share (hg_problem_gradient). */
 static double rounding_of(const struct hg_margin *m, double square, double most)
 {
-    double sums = fabs(m->reduced->sums[0]) + fabs(m->reduced->sums[1]);
+    const double *sums = m->reduced->sums;
     bool linear = m->t->params->kernel.type == HINGE_LINEAR;
-    return 8 * DBL_EPSILON * sums * (linear ? sqrt(square * most) : sums * most);
+    return linear ? 8 * DBL_EPSILON * (fabs(sums[0]) + fabs(sums[1])) * sqrt(square * most)
+                  : hg_margin_rounding(sums, most);
 }
 
 /* Returns b'g for the feasible b' where it is least, at least: |w|^2 less the gap; and brings biases and what they may

@@ -1,5 +1,6 @@
 /* Tells what a solution is worth, recomputed in f64 by all ranks: hinge_certify's figures, by sums over tiles. */
 #include "mpi/run.h"
+#include "lib/training.h"
 
 #include <math.h>
 
@@ -85,5 +86,47 @@ hinge_status hm_certify(struct hm_run *r, hinge_certificate *c, hinge_error *err
     for (int l = 0; l < r->qp.layers && !r->qp.no_sum; l++)
         c->sum_residual = hg_larger(c->sum_residual, fabs(sum[2 + l] - r->sums[l]) / fmax(sum[4 + l], 1e-300));
     c->seconds += hg_now() - begin;
+    return HINGE_OK;
+}
+
+/* ---- nu-SVC's margin --------------------------------------------------------------------------------------------- */
+
+/* Finds the largest |K(x, x)| of all points. */
+static hinge_status largest_value(const struct hm_run *r, double *largest, hinge_error *err)
+{
+    struct hg_tiler tiler = hg_problem_tiler(&r->own->pr, HINGE_F64);
+    struct hg_gram gram = { 0 };
+    struct hm_sum sum = { 0 };
+    double *diagonal, most = 0;
+    hinge_status status = HG_MAKE(err, "a diagonal", HG_ARRAY(diagonal, r->points.n));
+    HG_THEN(status, hg_gram_init(&gram, &tiler, &r->own->points, r->points.of, r->points.n, NULL, NULL, 1, err));
+    HG_THEN(status, hg_rows_told(hg_rows_diagonal(&gram.super, diagonal, NULL), err));
+    for (size_t i = 0; status == HINGE_OK && i < r->points.n; i++)
+        most = HG_MAX(most, fabs(diagonal[i]));
+    hg_gram_free(&gram);
+    hg_free(diagonal);
+    HG_TRY(hm_agree(r->net, status, err));
+    hm_raise(&sum.most[0], hm_key(most), 0);
+    r->net->sum(r->net, &sum);
+    *largest = hm_value(sum.most[0].key);
+    return HINGE_OK;
+}
+
+/* Goes by the violation where that leaves enough of |w|^2, and otherwise by g in f64: |w|^2 less the gap is what any
+ * feasible w' has at least of <w, w'>. */
+hinge_status hm_look_at_margin(struct hm_run *r, bool *has_margin, hinge_error *err)
+{
+    double sum[HM_REALS], most, half = (r->bias[1] - r->bias[0]) / 2;
+    double error = fmax(r->report.error, r->report.violation / 2);
+    hm_sum_tiles(r, form_worth, 6, sum);
+    HG_TRY(largest_value(r, &most, err));
+    double rounding = hg_margin_rounding(r->sums, most), square = 2 * sum[0];
+    *has_margin = half > error;
+    if (!*has_margin || (square > 4 * error * (sum[4] + sum[5]) && square > 2 * rounding))
+        return HINGE_OK;
+    HG_TRY(hm_compute_gradient(r, err));
+    HG_TRY(hm_look(r, HINGE_OK));
+    hm_sum_tiles(r, form_worth, 6, sum);
+    *has_margin = 2 * sum[0] - sum[1] > rounding && half > r->report.violation / 2;
     return HINGE_OK;
 }

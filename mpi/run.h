@@ -196,6 +196,8 @@ void hm_run_free(struct hm_run *run);
 
 /* Adds (certify.c) what the solution of a run is worth; its g becomes that of f64. */
 hinge_status hm_certify(struct hm_run *run, hinge_certificate *certificate, hinge_error *err);
+/* Says whether a solution of nu-SVC proves a margin (lib/margin.c), and r has a digit. */
+hinge_status hm_look_at_margin(struct hm_run *run, bool *has_margin, hinge_error *err);
 
 /* The sums over all points of m quantities, that `part` forms of own positions [at, at + n). */
 typedef void hm_part_fn(const struct hm_run *run, size_t at, size_t n, double *part);

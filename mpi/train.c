@@ -30,7 +30,7 @@ struct training {
 /* ---- a problem --------------------------------------------------------------------------------------------------- */
 
 /* Takes the scale out, as lib/solve.c does. */
-static void keep_solution(struct training *job, struct hm_run *run)
+static hinge_status keep_solution(struct training *job, struct hm_run *run, hinge_error *err)
 {
     const struct hg_problem *pr = &job->own.pr;
     hinge_report *report = &run->report;
@@ -40,8 +40,10 @@ static void keep_solution(struct training *job, struct hm_run *run)
     hg_problem_bias(pr, run->bias, &b, &factor);
     if (!isfinite(b))
         b = 0;
-    bool converged = report->outcome == HINGE_CONVERGED, lost = 1 / factor <= report->violation / 2;
-    if (factor == 0 || (converged && lost && pr->params.task == HINGE_NU_SVC)) { /* r <= 0, for all that is known */
+    bool converged = report->outcome == HINGE_CONVERGED, has_margin = true;
+    if (converged && pr->params.task == HINGE_NU_SVC)
+        HG_TRY(hm_look_at_margin(run, &has_margin, err));
+    if (factor == 0 || !has_margin) { /* r <= 0, for all that is known */
         factor = 1;
         report->outcome = converged ? HINGE_NO_MARGIN : report->outcome;
     }
@@ -55,6 +57,7 @@ static void keep_solution(struct training *job, struct hm_run *run)
     hg_add_report(&job->report, report);
     job->q = HG_MAX(job->q, run->w.q);
     job->maker = run->points.part[0].gram.tiler.maker->name;
+    return HINGE_OK;
 }
 
 static hinge_status solve_all(struct training *job, hinge_certificate *certificate, hinge_error *err)
@@ -63,8 +66,7 @@ static hinge_status solve_all(struct training *job, hinge_certificate *certifica
     for (size_t p = 0; p < job->own.pr.n_problems && status == HINGE_OK; p++) {
         struct hm_run run;
         status = hm_solve(&run, job->net, &job->own, p, &job->watch, err);
-        if (status == HINGE_OK)
-            keep_solution(job, &run);
+        HG_THEN(status, keep_solution(job, &run, err));
         if (status == HINGE_OK && certificate != NULL)
             status = hm_certify(&run, certificate, err);
         if (status == HINGE_OK && hg_ended_early(run.report.outcome))

@@ -3,6 +3,7 @@
  * finds, what is exchanged, checkpoints, failures of one rank. test_mpi.sh has the same over MPI.
  */
 #include "mpi/train.h"
+#include "test/hulls.h"
 #include "test/ranks.h"
 #include "test/support.h"
 
@@ -251,6 +252,40 @@ TEST(test_other_tasks)
     params = params_for(HINGE_QUANTILE, hinge_kernel_rbf(0.3), 1);
     params.tau = 0.8;
     check_task(&line, params, NULL);
+}
+
+/* Classes that are drawn, so that the reduced hulls mostly meet: a solution that is told to have a margin shows one. */
+TEST(test_margins)
+{
+    size_t without = 0;
+    for (uint64_t seed = 0; seed < 150; seed++) {
+        uint64_t s = seed;
+        struct set set = set_new(20 + draw(&s) % 100, 1 + draw(&s) % 5);
+        double first = 0;
+        for (size_t i = 0; i < set.n * set.d; i++)
+            set.x[i] = draw_normal(&s);
+        for (size_t i = 0; i < set.n; i++) {
+            set.y[i] = draw(&s) % 2 ? 1 : -1;
+            first += set.y[i] > 0;
+        }
+        hinge_params params = params_for(HINGE_NU_SVC, hinge_kernel_linear(), 1);
+        params.nu = fmin(0.2 + 0.6 * draw_unit(&s), 2 * fmin(first, (double)set.n - first) / (double)set.n);
+        params.eps = draw(&s) % 2 ? 1e-3 : 1e-8;
+        struct training one = training_of(&set, params);
+        run_ranks(1 + (int)(seed % 2), train_rank, &one);
+        assert_string_equal(one.err.text, "");
+        without += one.report.outcome == HINGE_NO_MARGIN;
+        if (one.report.outcome != HINGE_CONVERGED)
+            continue;
+        double *beta = fit_beta(one.model, set.n), sum = 0;
+        for (size_t i = 0; i < set.n; i++)
+            sum += fabs(beta[i]);
+        for (size_t i = 0; i < set.n; i++)
+            beta[i] /= sum;
+        if (!(least_product(&set, beta, params.nu) > 0))
+            fail_msg("seed %d, n %zu, d %zu: no margin, and told as converged", (int)seed, set.n, set.d);
+    }
+    assert_true(without > 50);
 }
 
 /* Probabilities: the same model by 1 to 3 ranks, and hinge_train's sigmoids and marks but for eps. */
