@@ -562,6 +562,8 @@ hinge_status hg_solve_problem(void *arg, int thread, size_t p, int threads, hing
     w.options.then_arg = &refolding;
     hinge_status status = hg_reduced_init(&w.reduced, &t->distinct, &t->problem, p, err);
     HG_THEN(status, solve_reduced(&w));
+    if (w.s->report.outcome == HINGE_STALLED && hg_halted(&w.options.halt)) /* at the last call, too late for a rule */
+        w.s->report.outcome = hg_halt_outcome(&w.options.halt);
     w.options.then = NULL;
     HG_THEN(status, hg_settle_margin(&margin, err));
     HG_THEN(status, hg_keep_solution(t, &w.reduced, w.s, err));

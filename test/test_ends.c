@@ -7,6 +7,8 @@
 
 #include <hinge/theory.h>
 
+#include <limits.h>
+
 /* n rows of d normal features times `scale`, labels at random. */
 static struct set normal_set(uint64_t seed, size_t n, size_t d, double scale)
 {
@@ -99,6 +101,38 @@ TEST(no_good_end)
             if (r.outcome == HINGE_CONVERGED)
                 assert_true(c.kkt <= 1.05 * p.eps);
         }
+}
+
+struct stop { /* at call number `at` */
+    int at, calls;
+};
+
+static int stop_at(void *arg, const hinge_progress *progress)
+{
+    struct stop *stop = arg;
+    (void)progress;
+    return ++stop->calls >= stop->at;
+}
+
+/* A stop asked for at the last call of a run that would stall is told as such, unless the run has converged. */
+TEST(stop_at_the_last_call)
+{
+    struct set line = normal_set(2, 200, 1, 1000);
+    for (size_t i = 0; i < line.n; i++)
+        line.y[i] = line.x[i] + 1000 * line.y[i] > 0 ? 1 : -1;
+    for (size_t rank = 1; rank <= 8; rank++) { /* of a factor that is too small for eps: K has the last word */
+        struct stop stop = { INT_MAX, 0 };
+        hinge_params p = params_for(HINGE_C_SVC, hinge_kernel_rbf(1e-6), 1);
+        hinge_report r;
+        p.solver = HINGE_SOLVER_INTERIOR_POINT, p.rank = rank, p.threads = 1;
+        p.progress = stop_at, p.progress_arg = &stop;
+        fit(&line, &p, &r);
+        int calls = stop.calls;
+        stop = (struct stop){ calls, 0 };
+        fit(&line, &p, &r);
+        if (stop.calls >= calls && r.outcome != HINGE_STOPPED && r.outcome != HINGE_CONVERGED)
+            fail_msg("rank %zu, call %d: %s", rank, calls, hinge_outcome_text(r.outcome));
+    }
 }
 
 /* A diagonal that is NaN once, and a matrix that is not symmetric. */
