@@ -127,6 +127,8 @@ hinge_status hm_look_at_margin(struct hm_run *r, bool *has_margin, hinge_error *
     HG_TRY(hm_compute_gradient(r, err));
     HG_TRY(hm_look(r, HINGE_OK));
     hm_sum_tiles(r, form_worth, 6, sum);
-    *has_margin = 2 * sum[0] - sum[1] > rounding && half > r->report.violation / 2;
+    bool proves = r->own->pr.params.kernel.type != HINGE_SIGMOID; /* as in lib/margin.c */
+    *has_margin = (proves ? 2 * sum[0] - sum[1] : half * (fabs(r->sums[0]) + fabs(r->sums[1]))) > rounding &&
+                  half > r->report.violation / 2;
     return HINGE_OK;
 }
