@@ -204,7 +204,8 @@ static int team_for(const hinge_kernel *kernel, const hinge_matrix *a, const hin
                     const hinge_predict_options *options)
 {
     const hinge_predict_options *o = options != NULL ? options : &none;
-    if (kernel == NULL || a == NULL || b == NULL || hg_options_check(o, NULL) != HINGE_OK)
+    if (kernel == NULL || hg_matrix_check(a, "a", NULL) != HINGE_OK || hg_matrix_check(b, "b", NULL) != HINGE_OK ||
+        hg_options_check(o, NULL) != HINGE_OK)
         return 1;
     return hg_kernel_team(kernel, o->threads, (double)a->rows * (double)b->rows, a->cols);
 }

@@ -143,7 +143,7 @@ static bool start_at(const struct hg_margin *m, const double *asked, double time
 {
     struct hg_qp *qp = &m->reduced->qp;
     double grown = asked[0] * times / m->reduced->sums[0];
-    for (int l = 0; l < qp->layers; l++) {
+    for (int l = 0; l < 2; l++) {
         m->reduced->sums[l] = asked[l] * times;
         for (size_t i = 0; i < qp->n; i++)
             qp->beta[l][i] = hg_qp_snap(grown * qp->beta[l][i], qp->lo[l][i], qp->hi[l][i], 1e-10);

@@ -172,8 +172,8 @@ static bool has_many_classes(const double *y, size_t n)
 int hg_params_team(const hinge_params *params, const hinge_matrix *x, const double *y, size_t trainings)
 {
     const hinge_task_row *task = params != NULL ? hinge_task_info(params->task) : NULL;
-    bool valid = task != NULL && hg_matrix_check(x, "x", NULL) == HINGE_OK && x != NULL;
-    if (!valid || params->threads < 0 || params->threads > MOST_THREADS)
+    if (task == NULL || hg_matrix_check(x, "x", NULL) != HINGE_OK || params->threads < 0 ||
+        params->threads > MOST_THREADS)
         return 1;
     bool classifies = task->classifies && y != NULL;
     double share = trainings > 1 || (classifies && has_many_classes(y, x->rows)) ? 1 : 1 / 6.0;

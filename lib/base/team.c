@@ -236,7 +236,7 @@ void hg_post(struct hg_work *job)
     job->is_open = false;
     job->may_open = team != NULL && team->threads > 1 && job->threads > here.number && job->threads > 1 &&
                     job->count > job->grain;
-    if (job->may_open && !is_alone(team, job))
+    if (team != NULL && job->may_open && !is_alone(team, job))
         open_job(team, job);
 }
 
@@ -288,9 +288,9 @@ void hg_join(struct hg_work *job)
     bool tells = job->is_open && here.number == 0 && job->level == 0;
     double begin = tells ? hg_now() : 0, worked = tells ? processor_time() : 0;
     for (; draw(job, job->may_open ? here.number : 0); mine++)
-        if (job->may_open && !job->is_open && !is_alone(team, job))
+        if (team != NULL && job->may_open && !job->is_open && !is_alone(team, job))
             open_job(team, job);
-    if (!job->is_open)
+    if (team == NULL || !job->is_open)
         return;
     worked = tells ? processor_time() - worked : 0;
     close_job(team, job);

@@ -399,9 +399,10 @@ static bool take(struct hg_face *t, double *decrease)
     double change = 0;
     size_t q = t->in->qp.n;
     multiply_moves(t);
-    for (size_t e = 0; e < (size_t)t->in->qp.layers * q; e++)
-        if (t->move[e] != 0)
-            change += t->move[e] * (t->in->g[e % q] + t->off[e] + t->bias[e / q] + 0.5 * t->k_sum[e % q]);
+    for (size_t l = 0, e = 0; l < (size_t)t->in->qp.layers; l++)
+        for (size_t k = 0; k < q; k++, e++)
+            if (t->move[e] != 0)
+                change += t->move[e] * (t->in->g[k] + t->off[e] + t->bias[l] + 0.5 * t->k_sum[k]);
     if (!(change < 0))
         return false;
     for (size_t e = 0; e < (size_t)t->in->qp.layers * q; e++) {
