@@ -221,7 +221,7 @@ static void open_job(struct hg_team *team, struct hg_work *job)
     call(team, job->level, AT_ONCE);
 }
 
-/* Says whether thread 0 is better off alone for the moment (tell_gain). Its jobs within others' pieces are left out. */
+/* Says whether thread 0 is better off alone for the moment (tell_time). Its jobs within others' pieces are left out. */
 static bool is_alone(const struct hg_team *team, const struct hg_work *job)
 {
     return job->level == 0 && team->alone_until > 0 && hg_now() < team->alone_until;
