@@ -225,7 +225,7 @@ void hg_hamming_free(struct hg_hamming *h)
 
 /* ---- the maker --------------------------------------------------------------------------------------------------- */
 
-/* Says whether a source is by counts: whoever made its points (lib/copy.c) has decided that, and by the processor's
+/* Says whether a source is by counts: whoever made its points (lib/data/copy.c) has decided that, and by the processor's
  * level. */
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 {

@@ -38,7 +38,7 @@ hinge_status hg_hamming_init(struct hg_hamming *hamming, const struct hg_points 
 void hg_hamming_free(struct hg_hamming *hamming);
 
 /* Knows the values of features, of all points where others hold a part of them: ranks of MPI find them together
- * (mpi/counts.c), before each makes its lists. */
+ * (mpi/mpi_counts.c), before each makes its lists. */
 struct hg_hamming_kind {
     size_t d, features;    /* features: that vary; 0: points are not like that */
     double *common, *rare; /* [d] rare: NaN where all points have one value */

@@ -1,6 +1,6 @@
 /* Has hinge/mpi.h's calls: those of train.c and files.c over MPI's table of ranks. */
 #include "mpi/net_mpi.h"
-#include "mpi/train.h"
+#include "mpi/mpi_train.h"
 
 #include <hinge/mpi.h>
 

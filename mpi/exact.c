@@ -1,5 +1,5 @@
 /* Sources of kernel rows over a rank's points, and g in f64 by all ranks together. Read run.h before. */
-#include "mpi/run.h"
+#include "mpi/mpi_run.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* A share of a file for each rank, and what all ranks have to know of the whole. */
 #include "lib/files/io_data.h"
-#include "mpi/train.h"
+#include "mpi/mpi_train.h"
 
 #include <string.h>
 

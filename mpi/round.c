@@ -3,7 +3,7 @@
  * derives the same threshold; share.c gathers the points beyond it, and g of those that stay in W. What follows needs
  * no traffic: K_WW, the inner solve, rows K(moved, own points).
  */
-#include "mpi/run.h"
+#include "mpi/mpi_run.h"
 #include "lib/base/team.h"
 
 #include <math.h>

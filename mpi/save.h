@@ -6,7 +6,7 @@
 #ifndef HM_SAVE_H
 #define HM_SAVE_H
 
-#include "mpi/run.h"
+#include "mpi/mpi_run.h"
 
 struct hm_save {
     const char *folder;

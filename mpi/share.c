@@ -3,7 +3,7 @@
  * sends as many records as it is likely to need, so that all know how many there are; what is left follows, where some
  * rank has more.
  */
-#include "mpi/run.h"
+#include "mpi/mpi_run.h"
 
 #include <math.h>
 

@@ -40,12 +40,20 @@ ONLY_IN = {"omp_set_num_threads": "lib_base_team.c.o", "malloc": "lib_base_base.
            "mmap": ("lib_files_bytes.c.o", "lib_base_base.c.o"), "mmap64": ("lib_files_bytes.c.o", "lib_base_base.c.o")}
 # the rooms of the house, from the ground up, and whose headers each may include beside its own and the public ones
 GROUND = ("lib/base", "lib/rows")
-CORE = GROUND + ("kernels", "solver", "solver/smo", "solver/ipm", "lib")
+CORE = GROUND + ("kernels", "solver", "solver/smo", "solver/ipm")
+TRAINING = CORE + ("lib/data", "lib/model")
+LIB = TRAINING + ("lib/train", "lib/predict", "lib/folds")
 ROOMS = {
     "lib/base": (), "lib/rows": GROUND, "kernels": GROUND, "solver": GROUND,
-    "solver/smo": GROUND + ("solver",), "solver/ipm": GROUND + ("solver",), "lib": CORE,
-    "lib/files": GROUND + ("lib",), "lib/theory": CORE, "lib/select": CORE,
-    "include": (), "mpi": CORE + ("lib/files",), "compat": GROUND + ("lib", "lib/files"), "tools": (), "examples": (), "benchmarks": (),
+    "solver/smo": GROUND + ("solver",), "solver/ipm": GROUND + ("solver",),
+    "lib/data": GROUND + ("kernels", "solver"), "lib/model": GROUND + ("kernels", "lib/data"),
+    "lib/train": TRAINING, "lib/predict": GROUND + ("kernels", "lib/data", "lib/model"),
+    "lib/folds": GROUND + ("lib/data", "lib/model", "lib/train", "lib/predict"),
+    "lib/certify": TRAINING, "lib/select": LIB, "lib/files": GROUND + ("lib/data", "lib/model", "lib/folds"),
+    "lib/theory": LIB,
+    "include": (), "mpi": LIB + ("lib/certify", "lib/files"),
+    "compat": GROUND + ("lib/data", "lib/model", "lib/predict", "lib/folds", "lib/files"),
+    "tools": (), "examples": (), "benchmarks": (),
 }
 
 problems = []

@@ -4,7 +4,7 @@
  * kernel, by plain loops.
  */
 #include "kernels/gram.h"
-#include "lib/nearby.h"
+#include "lib/predict/nearby.h"
 #include "test/support.h"
 
 enum { N = 4200, D = 5 };

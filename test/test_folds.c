@@ -1,5 +1,5 @@
 /* Cross-validation: how rows are dealt, that no model sees what it predicts, and LIBSVM's figures. */
-#include "lib/folds.h"
+#include "lib/folds/folds.h"
 #include "test/support.h"
 
 static hinge_params c_svc(double gamma, double C)

@@ -1,5 +1,5 @@
 /* Model files: LIBSVM's text to the letter, exact reloading, and what is refused and where. */
-#include "lib/model.h"
+#include "lib/model/model.h"
 #include "test/support.h"
 
 #include <hinge/io.h>

@@ -2,7 +2,7 @@
  * Training over ranks, which are threads here: the same bytes for any number of them, the optimum that hinge_train
  * finds, what is exchanged, checkpoints, failures of one rank. test_mpi.sh has the same over MPI.
  */
-#include "mpi/train.h"
+#include "mpi/mpi_train.h"
 #include "test/hulls.h"
 #include "test/ranks.h"
 #include "test/support.h"

@@ -1,5 +1,5 @@
 /* Files over ranks, which are threads here: the parts of all are what hinge_data_read makes of the whole. */
-#include "mpi/train.h"
+#include "mpi/mpi_train.h"
 #include "test/ranks.h"
 #include "test/support.h"
 

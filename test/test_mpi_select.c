@@ -1,6 +1,6 @@
 /* Grids and cross-validation over ranks, which are threads here: the points, scores and model of hinge_select, whoever
  * tried them; the folds of hinge_cross_validate, and what it predicts. */
-#include "mpi/train.h"
+#include "mpi/mpi_train.h"
 #include "test/ranks.h"
 #include "test/support.h"
 

@@ -3,7 +3,7 @@
  * labels of exact values, for models that f32 is too coarse for in some way or other; in f64 to the last digits; with
  * examples that overflow f32, or f64's squares; and 1 for an example that is a support vector.
  */
-#include "lib/model.h"
+#include "lib/model/model.h"
 #include "support.h"
 
 #include <hinge/scaling.h>

@@ -1,6 +1,6 @@
 /* Probabilities: the fits against independent ones, LIBSVM's figures, what is kept in files, and what is
  * refused. */
-#include "lib/proba.h"
+#include "lib/folds/proba.h"
 #include "test/support.h"
 
 #include <hinge/io.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grid.h"
+#include "cmd_grid.h"
 
 static const char mark[] = "# hinge grid ";
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gnuplot.h"
-#include "grid.h"
+#include "cmd_grid.h"
 
 /* ---- Lines ---- */
 

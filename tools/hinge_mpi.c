@@ -11,7 +11,7 @@
 
 #include <hinge/mpi.h>
 
-#include "grid.h"
+#include "cmd_grid.h"
 #include "progress.h"
 
 struct mpi_settings {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report.h"
+#include "cmd_report.h"
 
 /* ---- Text ---- */
 

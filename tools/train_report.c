@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #include "progress.h"
-#include "train.h"
+#include "cmd_train.h"
 
 static uint64_t peak_bytes(void)
 {

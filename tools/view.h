@@ -6,7 +6,7 @@
 #define HINGE_TOOLS_VIEW_H
 
 #include "gnuplot.h"
-#include "plot.h"
+#include "cmd_plot.h"
 #include "subject.h"
 
 struct view {

@@ -1,6 +1,6 @@
 /*
  * A set of feature indices and the place of each among those in it: what is left of wide sparse text, or of LIBSVM's
- * examples in compat/dense.c, when features without any value are dropped.
+ * examples in compat/svm_dense.c, when features without any value are dropped.
  */
 #ifndef HG_COLUMNS_H
 #define HG_COLUMNS_H

@@ -7,7 +7,7 @@
 
 #include "lib/files/bytes.h"
 #include "lib/files/lines.h"
-#include "lib/model.h"
+#include "lib/model/model.h"
 
 void hg_told_print(const struct hinge_model *model, struct hg_text *text);
 hinge_status hg_vectors_print(const struct hinge_model *model, hg_text_sink sink, void *sink_arg, hinge_error *err);

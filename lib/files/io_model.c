@@ -22,8 +22,8 @@
  * last "SV hinge_words cat dog", the words that the labels 1 and 2 stand for. In these %20 is a blank and %25 a percent
  * sign.
  */
-#include "lib/model.h"
-#include "lib/params.h"
+#include "lib/model/model.h"
+#include "lib/data/params.h"
 #include "lib/files/body.h"
 #include "lib/files/number.h"
 
@@ -484,7 +484,7 @@ static bool both(struct reader *r, enum key a, enum key b)
 }
 
 /* C, nu, p, eps, bias or not, weights of examples or not, then labels, which alone may be negative, and weights of
- * classes: lib/model.h. */
+ * classes: lib/model/model.h. */
 static bool check_training(struct reader *r)
 {
     size_t n = r->model->n_training, weights = (HG_TRAINING_FIELDS + n) / 2;

@@ -3,7 +3,7 @@
  * stay together. Read select.h before. In out->fold a row has the number of the fold that holds it out, -1 where none
  * does; the folds of repeat r have the numbers r folds, r folds + 1, ... What is drawn depends on params.seed alone.
  */
-#include "lib/folds.h"
+#include "lib/folds/folds.h"
 #include "lib/select/select.h"
 
 #include <stdlib.h>

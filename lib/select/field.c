@@ -6,7 +6,7 @@
  * 1.17 times as many rows as their trainings have different support vectors (doc/model-selection.md). Folds that are
  * scaled each by itself (params.scaling without ranges) share nothing, one field a fold.
  */
-#include "lib/params.h"
+#include "lib/data/params.h"
 #include "lib/base/team.h"
 #include "lib/select/select.h"
 

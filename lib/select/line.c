@@ -7,11 +7,11 @@
  * coarser eps together (doc/model-selection.md); other starts that were tried are in doc/tried.md. A test has folds
  * trained from nothing by a grid of one point, and to an eps of its own by options.eps.
  */
-#include "lib/folds.h"
+#include "lib/folds/folds.h"
 #include "lib/base/team.h"
-#include "lib/model.h"
+#include "lib/model/model.h"
 #include "lib/select/select.h"
-#include "lib/training.h"
+#include "lib/train/training.h"
 
 #include <math.h>
 #include <string.h>

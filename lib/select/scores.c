@@ -4,7 +4,7 @@
  * fold, or those of all folds of a repeat, pooled. What a score needs of them (a table of counts, decision values in
  * order, a sigmoid) is made sample by sample; a score that a sample does not give is NaN.
  */
-#include "lib/proba.h"
+#include "lib/folds/proba.h"
 #include "lib/base/team.h"
 #include "lib/select/select.h"
 
@@ -157,7 +157,7 @@ static double log_loss(const struct sample *m, const double *ab, size_t row)
     return f > 0 ? f + log1p(exp(-f)) : log1p(exp(f));
 }
 
-/* Fits the sigmoid 1 / (1 + exp(A f + B)) to a sample's decision values, as lib/proba.c wants them: the first class
+/* Fits the sigmoid 1 / (1 + exp(A f + B)) to a sample's decision values, as lib/folds/proba.c wants them: the first class
  * first. ab: A and B; NaN where a decision value is not finite, or there is no memory. */
 static void fit_sigmoid(const struct sample *m, double *ab)
 {

@@ -8,7 +8,7 @@
  */
 #include "lib/select/select.h"
 #include "lib/base/team.h"
-#include "lib/params.h"
+#include "lib/data/params.h"
 
 #include <math.h>
 #include <stdio.h>

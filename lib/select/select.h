@@ -13,8 +13,8 @@
 #ifndef HG_SELECT_H
 #define HG_SELECT_H
 
-#include "lib/copy.h"
-#include "lib/scaling.h"
+#include "lib/data/copy.h"
+#include "lib/model/scaling.h"
 #include "solver/smo/many.h"
 #include "solver/turns.h"
 

@@ -3,10 +3,10 @@
  * matrix is one of inner products at all (Mercer). All of it is made of the verbs of lib/rows/rows.h on a source in f64
  * (hg_problem_exact); read those before.
  */
-#include "lib/model.h"
+#include "lib/model/model.h"
 #include "lib/base/team.h"
-#include "lib/params.h"
-#include "lib/problem.h"
+#include "lib/data/params.h"
+#include "lib/data/problem.h"
 
 #include <hinge/theory.h>
 #include <lapacke.h>

@@ -2,9 +2,9 @@
  * Linear classifiers: decision functions, and models of them. Read include/hinge/theory.h ("Decision functions")
  * before.
  */
-#include "lib/model.h"
+#include "lib/model/model.h"
 #include "lib/base/team.h"
-#include "lib/params.h"
+#include "lib/data/params.h"
 #include "lib/theory/online.h"
 
 #include <cblas.h>

@@ -2,15 +2,15 @@
  * Exact leave-one-out. A row that is no support vector is predicted as by the model of all rows: its alpha is 0, so
  * that model is optimal without it too, unless it takes a class with it. Each of the others is left out by a training
  * that starts from the coefficients of all rows; what the row takes with it is made up for by the others
- * (hg_qp_project). Read lib/folds.h before, whose jobs these trainings are.
+ * (hg_qp_project). Read lib/folds/folds.h before, whose jobs these trainings are.
  *
  * Buys: as many trainings as there are support vectors instead of rows, and warm ones.
  */
-#include "lib/folds.h"
+#include "lib/folds/folds.h"
 #include "lib/base/team.h"
-#include "lib/params.h"
-#include "lib/model.h"
-#include "lib/problem.h"
+#include "lib/data/params.h"
+#include "lib/model/model.h"
+#include "lib/data/problem.h"
 
 #include <hinge/theory.h>
 #include <math.h>

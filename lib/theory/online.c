@@ -5,7 +5,7 @@
  */
 #include "lib/theory/online.h"
 #include "lib/base/team.h"
-#include "lib/params.h"
+#include "lib/data/params.h"
 
 #include <cblas.h>
 #include <math.h>

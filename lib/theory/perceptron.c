@@ -3,7 +3,7 @@
  * slides of Shi, eq. 1). Batch: the sum runs over all examples, one pass a round, which measures w too. Novikoff's
  * bound on the number of corrections is in doc/online.md. Read online.h before.
  */
-#include "lib/params.h"
+#include "lib/data/params.h"
 #include "lib/base/team.h"
 #include "lib/theory/online.h"
 

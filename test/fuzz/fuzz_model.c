@@ -1,7 +1,7 @@
 /* Model files. What loads is saved and loaded again, must then be the same, and predicts the same bits. */
 #include "fuzz.h"
 
-#include "lib/model.h"
+#include "lib/model/model.h"
 
 #include <math.h>
 

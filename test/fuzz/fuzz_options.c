@@ -11,17 +11,17 @@
 #include "tools/data.c"
 #undef FIELD
 #include "tools/options.c"
-#include "tools/online.c"
+#include "tools/train_online.c"
 #include "tools/progress.c"
 #include "tools/ranges.c"
 #include "tools/train_report.c"
 #define read_options read_train_options
-#include "tools/train.c"
+#include "tools/cmd_train.c"
 #undef FIELD
 #undef read_options
 #define scale_options scale_command_options
 #define usage scale_usage
-#include "tools/scale.c"
+#include "tools/cmd_scale.c"
 
 enum { MAX_ARGUMENTS = 64 };
 

@@ -1,0 +1,72 @@
+/*
+ * The copy in f32 that training reads, or counts instead of it (copy.h): which of them a problem gets. Counts come
+ * first: where they serve, rows are made of bytes and no copy is needed. A processor below HG_COUNTS_LEVEL
+ * (params.cpu_level <= 3 in tests) has no counts, and precision f64 no copy.
+ */
+#include "lib/data/copy.h"
+#include "lib/base/team.h"
+
+#include <string.h>
+
+/* Looks for features of two values each, for RBF on a processor whose registers hold the tables of 16 values. Points
+ * that are not like that leave copy->hamming empty. */
+static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hinge_error *err)
+{
+    bool fast = hg_cpu_level(pr->params.cpu_level) >= HG_COUNTS_LEVEL;
+    if (pr->params.kernel.type != HINGE_RBF || !fast)
+        return HINGE_OK;
+    hinge_status status = hg_hamming_init(&copy->hamming, &pr->points, pr->threads, err);
+    if (status == HINGE_OK && copy->hamming.features > 0)
+        pr->points.hamming = &copy->hamming;
+    return status;
+}
+
+struct rounding { /* of points to f32 */
+    const struct hg_points *points;
+    float *to;
+    size_t stride;
+};
+
+static void round_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct rounding *r = arg;
+    size_t d = r->points->x.cols;
+    (void)thread;
+    for (size_t i = first; i < end; i++) {
+        hg_points_pack(r->points, NULL, i, 1, HINGE_F32, r->to + i * r->stride, r->stride);
+        memset(r->to + i * r->stride + d, 0, (r->stride - d) * sizeof(float));
+    }
+}
+
+/* Packs points less their shift, rounded to f32, in parallel: each row is one thread's. Norms are those of the rounded
+ * vectors, so that a vector's distance to itself is next to 0 in f32 as well. */
+hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool lists, bool f32, hinge_error *err)
+{
+    memset(copy, 0, sizeof *copy);
+    hinge_status status = lists ? make_hamming(copy, pr, err) : HINGE_OK;
+    copy->points = pr->points;
+    if (status != HINGE_OK || !f32 || pr->params.kernel.type == HINGE_PRECOMPUTED || copy->hamming.features > 0)
+        return status;
+    size_t stride = (pr->d + 15) / 16 * 16;
+    HG_TRY(
+        HG_MAKE(err, "a copy of the rows in f32", HG_TABLE(copy->values, pr->n, stride), HG_ARRAY(copy->norms, pr->n)));
+    hg_share(pr->threads, pr->n, 256, round_some, &(struct rounding){ &pr->points, copy->values, stride });
+    copy->points = (struct hg_points){ .x = { copy->values, HINGE_F32, pr->n, pr->d, stride }, .n = pr->n,
+                                       .nonzeros = pr->points.nonzeros, .equal = pr->equal };
+    hg_points_norms(&copy->points, HINGE_F32, copy->norms, pr->threads);
+    return HINGE_OK;
+}
+
+/* Hands over norms of all points: the Gram takes those of the subset by their numbers. */
+hinge_status hg_copy_rows(const struct hg_copy *copy, const struct hg_problem *pr, const uint32_t *subset, size_t n,
+                          int threads, struct hg_gram *gram, hinge_error *err)
+{
+    struct hg_tiler tiler = hg_problem_tiler(pr, HINGE_F32);
+    return hg_gram_init(gram, &tiler, &copy->points, subset, n, pr->column, copy->norms, threads, err);
+}
+
+void hg_copy_free(struct hg_copy *copy)
+{
+    hg_free(copy->values);
+    hg_hamming_free(&copy->hamming);
+}

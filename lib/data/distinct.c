@@ -1,0 +1,211 @@
+/*
+ * Equal rows as one point (distinct.h): points are numbered, boxes added up, and coefficients given back to rows. The
+ * first part makes the problem over distinct points once for a training; the second takes one two-class problem of it
+ * to a solver and back.
+ *
+ * Nothing switches it off for kernels of dot products; a test that wants rows apart gives the same kernel as a function
+ * of the user's own or as a precomputed matrix, where rows are not compared.
+ */
+#include "lib/data/distinct.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- points ------------------------------------------------------------------------------------------------------ */
+
+/* Returns what a row's linear term hangs on beside its weight. */
+static double target_of(const struct hg_problem *pr, size_t i)
+{
+    return pr->classifies || pr->task->regresses ? pr->y[pr->order[i]] + 0.0 : 0; /* -0 is 0 */
+}
+
+/* Numbers points in the order of their first rows, first[k] of point k, and tells each row's point (point [n]); returns
+ * how many there are. A row's key is its first equal row and its label or target, looked up in a table of open
+ * addressing (slots, a power of 2 that is at least twice n: `slot` has 1 + the point, 0 where nothing is; cleared).
+ * Rows ascend by class, and so do points. */
+static size_t number_points(const struct hg_problem *pr, const uint32_t *equal, size_t slots, uint32_t *slot,
+                            uint32_t *point, uint32_t *first)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pr->n; i++) {
+        double label = target_of(pr, i);
+        uint64_t bits;
+        memcpy(&bits, &label, sizeof bits);
+        bits = (bits ^ bits >> 32 ^ (uint64_t)equal[i] << 20) * 0x9e3779b97f4a7c15;
+        size_t at = (size_t)(bits >> 20) & (slots - 1);
+        for (uint32_t k; (k = slot[at]) != 0; at = (at + 1) & (slots - 1))
+            if (equal[first[k - 1]] == equal[i] && target_of(pr, first[k - 1]) == label)
+                break;
+        if (slot[at] == 0) {
+            first[count] = (uint32_t)i;
+            slot[at] = (uint32_t)++count;
+        }
+        point[i] = slot[at] - 1;
+    }
+    return count;
+}
+
+/* Makes the distinct problem's own arrays, of `count` points; the rest is borrowed from the whole problem. Two points
+ * may have equal features and other labels or targets ("twins"): the kernel must know of them, so their numbers go into
+ * `equal`. start has each class's range, as points are in the order of classes. */
+static hinge_status take_points(struct hg_distinct *d, const struct hg_problem *whole, const uint32_t *equal,
+                                const uint32_t *first, size_t count, hinge_error *err)
+{
+    struct hg_problem *pr = &d->problem;
+    size_t classes = whole->classifies ? whole->n_classes : 1, norms = whole->norms != NULL ? count : 0;
+    size_t twins = 0, c = 0;
+    HG_TRY(HG_MAKE(err, "distinct rows", HG_ARRAY(pr->order, count), HG_ZEROS(pr->start, classes + 1),
+                   HG_ARRAY(pr->norms, norms), HG_ARRAY(pr->equal, count)));
+    pr->n = count;
+    pr->weight = NULL;
+    hg_gather(whole->order, sizeof *pr->order, first, count, pr->order);
+    hg_gather(whole->norms, sizeof *pr->norms, first, norms, pr->norms);
+    for (size_t k = 0; k < count; k++) {
+        pr->equal[k] = d->point[equal[first[k]]];
+        twins += pr->equal[k] != k;
+        c += first[k] >= whole->start[c + 1]; /* each class has a row */
+        pr->start[c + 1] = k + 1;
+    }
+    pr->equal = twins > 0 && whole->equal != NULL ? pr->equal : NULL;
+    pr->norms = norms > 0 ? pr->norms : NULL;
+    pr->points.order = pr->order;
+    pr->points.equal = pr->equal;
+    pr->points.n = count;
+    return HINGE_OK;
+}
+
+/* Finds points that a solver may take as one. equal: hg_equal_find's. */
+static hinge_status merge(struct hg_distinct *d, const struct hg_problem *whole, const uint32_t *equal,
+                          hinge_error *err)
+{
+    size_t n = whole->n, slots = 16;
+    uint32_t *slot, *first;
+    while (slots < 2 * n)
+        slots *= 2;
+    HG_TRY(HG_MAKE(err, "the numbers of rows", HG_ZEROS(slot, slots), HG_ARRAY(first, n)));
+    hinge_status status = HG_MAKE(err, "the points of rows", HG_ARRAY(d->point, n));
+    size_t count = status == HINGE_OK ? number_points(whole, equal, slots, slot, d->point, first) : n;
+    if (count < n)
+        status = take_points(d, whole, equal, first, count, err);
+    if (count == n || status != HINGE_OK) {
+        hg_free(d->point);
+        *d = (struct hg_distinct){ .problem = *whole };
+    }
+    hg_free(slot);
+    return status;
+}
+
+/* For RBF hg_problem_look has found equal rows already; of other kernels made of dot products they are looked for
+ * here. */
+hinge_status hg_distinct_init(struct hg_distinct *d, const struct hg_problem *whole, hinge_error *err)
+{
+    uint32_t *found = NULL;
+    hinge_status status = HINGE_OK;
+    *d = (struct hg_distinct){ .problem = *whole };
+    if (hg_kernel_row(whole->params.kernel.type)->source != HG_FROM_DOTS || whole->n_problems == 0)
+        return HINGE_OK;
+    if (whole->params.kernel.type != HINGE_RBF) /* of which it is known already */
+        status = hg_equal_find(&whole->points, whole->threads, &found, err);
+    const uint32_t *equal = found != NULL ? found : whole->equal;
+    if (status == HINGE_OK && equal != NULL)
+        status = merge(d, whole, equal, err);
+    hg_free(found);
+    return status;
+}
+
+void hg_distinct_free(struct hg_distinct *d)
+{
+    if (d->point != NULL)
+        hg_free(d->problem.order);
+    hg_free(d->point);
+    memset(d, 0, sizeof *d);
+}
+
+/* ---- a problem --------------------------------------------------------------------------------------------------- */
+
+/* Makes the whole QP first, for its start and sums, then the one over points. `where` maps a point of the training to
+ * its place in this problem; rows map through their point. All arrays are one block, whose first is `rows`. */
+hinge_status hg_reduced_init(struct hg_reduced *reduced, const struct hg_distinct *d, const struct hg_problem *whole,
+                             size_t p, hinge_error *err)
+{
+    uint32_t *where;
+    size_t points = d->problem.n;
+    *reduced = (struct hg_reduced){ .n = hg_problem_size(whole, p) };
+    HG_TRY(HG_MAKE(err, "a two-class problem", HG_ARRAY(reduced->rows, whole->n), HG_ARRAY(reduced->at, reduced->n),
+                   HG_ARRAY(reduced->points, points), HG_ARRAY(where, points), HG_ARRAY(reduced->g, points),
+                   HG_ARRAY(reduced->kept, 2 * points)));
+    hg_problem_points(whole, p, reduced->rows);
+    HG_TRY(hg_problem_qp(whole, p, reduced->rows, reduced->n, &reduced->whole, reduced->sums, err));
+    size_t n = hg_problem_points(&d->problem, p, reduced->points);
+    for (size_t k = 0; k < n; k++)
+        where[reduced->points[k]] = (uint32_t)k;
+    for (size_t k = 0; k < reduced->n; k++)
+        reduced->at[k] = where[d->point != NULL ? d->point[reduced->rows[k]] : reduced->rows[k]];
+    hinge_status status = hg_qp_init(&reduced->qp, n, reduced->whole.layers, err);
+    if (status == HINGE_OK)
+        hg_reduced_start(reduced);
+    return status;
+}
+
+/* Sums lo, hi and beta of a point's rows; off is the same for all of them. What rounding has left of sums that should
+ * be 0 or a bound is put there (hg_qp_tidy). */
+void hg_reduced_start(struct hg_reduced *reduced)
+{
+    const struct hg_qp *whole = &reduced->whole;
+    struct hg_qp *qp = &reduced->qp;
+    qp->no_sum = whole->no_sum;
+    qp->kink = whole->kink;
+    qp->size = 0;
+    for (int l = 0; l < qp->layers; l++) {
+        memset(qp->lo[l], 0, qp->n * sizeof(double));
+        memset(qp->hi[l], 0, qp->n * sizeof(double));
+        memset(qp->beta[l], 0, qp->n * sizeof(double));
+        for (size_t k = 0; k < reduced->n; k++) {
+            size_t i = reduced->at[k];
+            qp->lo[l][i] += whole->lo[l][k];
+            qp->hi[l][i] += whole->hi[l][k];
+            qp->beta[l][i] += whole->beta[l][k];
+            qp->off[l][i] = whole->off[l][k];
+        }
+    }
+    hg_qp_tidy(qp, INFINITY);
+}
+
+/* Returns, of a point's coefficient beta, what the row gets whose box begins at `from`, where those before it end, and
+ * holds up to `bound`: all of it where beta reaches beyond (but for rounding), what is left where it ends inside, 0
+ * before. Bounds and beta have one sign. */
+static double share_of(double beta, double from, double bound)
+{
+    double rounding = 8 * DBL_EPSILON * fabs(beta), towards = beta > 0 ? 1 : -1;
+    if (towards * (beta - (from + bound)) >= -rounding)
+        return bound;
+    return towards * (beta - from) > rounding ? beta - from : 0;
+}
+
+/* Fills rows in their order. Of two layers, both sides of a point are first brought to the difference that a model
+ * keeps, as equal rows would otherwise have both. lo of the reduced problem serves as work space: what earlier rows
+ * hold. */
+void hg_reduced_finish(struct hg_reduced *reduced)
+{
+    struct hg_qp *whole = &reduced->whole, *qp = &reduced->qp;
+    for (size_t i = 0; qp->layers == 2 && i < qp->n; i++) /* of both sides of a point a model keeps the difference */
+        hg_qp_put(qp, i, hg_qp_beta(qp, i));
+    for (int l = 0; l < qp->layers; l++) {
+        double *filled = qp->lo[l]; /* of no more use. What the boxes so far hold, summed as hg_reduced_start does */
+        memset(filled, 0, qp->n * sizeof *filled);
+        for (size_t k = 0; k < reduced->n; k++) {
+            double beta = qp->beta[l][reduced->at[k]], bound = beta > 0 ? whole->hi[l][k] : whole->lo[l][k];
+            double *from = &filled[reduced->at[k]];
+            whole->beta[l][k] = share_of(beta, *from, bound);
+            *from += bound;
+        }
+    }
+}
+
+void hg_reduced_free(struct hg_reduced *reduced)
+{
+    hg_qp_free(&reduced->qp);
+    hg_qp_free(&reduced->whole);
+    hg_free(reduced->rows);
+}

@@ -1,0 +1,583 @@
+/*
+ * Makes QPs of data and parameters (problem.h, which is to be read before). The parts stand in the order in which they
+ * run: classes and the order of points, what kernels need of the points, then each two-class problem, whose box, linear
+ * term and sums are the table at the beginning of doc/solver.md. A point is a row of weight > 0; points of one class
+ * stand side by side, so that a problem of two classes is two ranges of them, whichever the pair.
+ */
+#include "lib/data/problem.h"
+#include "lib/base/team.h"
+#include "lib/data/params.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
+
+/* Multiplies the weights of all entries for this label, as a caller may name a label more than once; labels that have
+ * none weigh 1. */
+double hg_class_weight(const hinge_params *p, double label)
+{
+    double weight = 1;
+    for (size_t k = 0; k < p->n_class_weights; k++)
+        if (p->class_labels[k] == label)
+            weight *= p->class_weights[k];
+    return weight;
+}
+
+/* Makes a row of a class of this weight the next point, unless its own weight is 0: it then takes part in nothing. */
+static void add_row(struct hg_problem *pr, uint32_t row, double weight)
+{
+    double w = pr->params.weights != NULL ? weight * pr->params.weights[row] : weight;
+    if (w > 0) {
+        pr->order[pr->n] = row;
+        pr->weight[pr->n++] = w;
+    }
+}
+
+/* Brings the positive class to the front: the one that positive_class names, or else that of the first row. Labels -1
+ * and +1 are swapped where -1 came first, as LIBSVM does, so that a decision value > 0 means +1. The other classes keep
+ * their order. */
+static hinge_status choose_first(struct hg_problem *pr, hinge_error *err)
+{
+    const double *positive = pr->params.positive_class;
+    double *labels = pr->labels;
+    size_t k = pr->n_classes, c = 0;
+    if (k == 2 && labels[0] == -1 && labels[1] == 1) {
+        labels[0] = 1;
+        labels[1] = -1;
+    }
+    while (positive != NULL && c < k && labels[c] != *positive)
+        c++;
+    if (c == k)
+        return hg_fail(err, HINGE_EINVAL, "positive_class: no row has label %g", positive != NULL ? *positive : NAN);
+    double first = labels[c];
+    memmove(labels + 1, labels, c * sizeof *labels);
+    labels[0] = first;
+    return HINGE_OK;
+}
+
+/* Gives the classes the order that a model has them in, by swapping: a certificate compares problem p with the model's
+ * problem p. A label of the model that no row has is an error. */
+static hinge_status take_known_order(struct hg_problem *pr, hinge_error *err)
+{
+    for (size_t c = 0; c < pr->n_classes; c++) {
+        size_t at = c;
+        while (at < pr->n_classes && pr->labels[at] != pr->known[c])
+            at++;
+        if (at == pr->n_classes)
+            return hg_fail(err, HINGE_EINVAL, "y: no row has label %g, a class of the model", pr->known[c]);
+        pr->labels[at] = pr->labels[c];
+        pr->labels[c] = pr->known[c];
+    }
+    return HINGE_OK;
+}
+
+hinge_status hg_problem_classes(struct hg_problem *pr, hinge_error *err)
+{
+    size_t k = pr->n_classes;
+    HG_TRY(pr->known != NULL && pr->n_known == k ? take_known_order(pr, err) : choose_first(pr, err));
+    pr->one_vs_rest = k > 2 && pr->params.multiclass == HINGE_ONE_VS_REST;
+    pr->n_problems = hg_count_problems(pr->params.multiclass, k);
+    return HINGE_OK;
+}
+
+/* Finds the classes: labels in the order of their first rows. Rows are sorted by label and number, so equal labels
+ * stand side by side and the first of each is its first row; `first` is sorted by that row then. Leaves `row` [n]
+ * sorted, with rows of weight 0 still in, as a class whose rows all weigh 0 is told of as an error, not passed over. -0
+ * is the label 0. */
+static hinge_status find_classes(struct hg_problem *pr, struct hg_numbered *row, size_t n, hinge_error *err)
+{
+    const double *y = pr->y;
+    HG_TRY(hg_check_finite(y, n, "y: the label of row", err));
+    for (size_t i = 0; y != NULL && i < n; i++) /* NULL was refused */
+        row[i] = (struct hg_numbered){ y[i] == 0 ? 0 : y[i], (uint32_t)i };
+    qsort(row, n, sizeof *row, hg_by_value_and_number);
+    struct hg_numbered *first; /* of each class: its first row, and where that stands */
+    HG_TRY(HG_MAKE(err, "the labels of rows", HG_ARRAY(first, n)));
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || row[i].value != row[i - 1].value)
+            first[k++] = (struct hg_numbered){ row[i].number, (uint32_t)i };
+    qsort(first, k, sizeof *first, hg_by_value);
+    pr->n_classes = k;
+    hinge_status status = HG_MAKE(err, "the labels of classes", HG_ARRAY(pr->labels, k));
+    HG_THEN(status, HG_MAKE(err, "the ranges of classes", HG_ZEROS(pr->start, k + 1)));
+    for (size_t c = 0; status == HINGE_OK && c < k; c++)
+        pr->labels[c] = row[first[c].number].value;
+    hg_free(first);
+    HG_THEN(status, hg_problem_classes(pr, err));
+    return status;
+}
+
+/* Returns where the rows of a label begin in rows sorted by label. */
+static size_t lower_bound(const struct hg_numbered *row, size_t n, double label)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (row[middle].value < label)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Sorts rows by class, the first class's first, each class's as they are given; rows of weight 0 are left out. A
+ * two-class problem then is two ranges. */
+static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error *err)
+{
+    struct hg_numbered *row;
+    HG_TRY(HG_MAKE(err, "the labels of rows", HG_ARRAY(row, n)));
+    hinge_status status = find_classes(pr, row, n, err);
+    for (size_t c = 0; c < pr->n_classes && status == HINGE_OK; c++) {
+        double weight = hg_class_weight(&pr->params, pr->labels[c]);
+        for (size_t i = lower_bound(row, n, pr->labels[c]); i < n && row[i].value == pr->labels[c]; i++)
+            add_row(pr, row[i].number, weight);
+        pr->start[c + 1] = pr->n;
+        if (pr->start[c + 1] == pr->start[c])
+            status = hg_fail(err, HINGE_EINVAL, "weights: all rows of class %g have weight 0", pr->labels[c]);
+    }
+    hg_free(row);
+    return status;
+}
+
+/* Takes rows in their order as one range of points, for regression and one-class, which have one problem. n_classes is
+ * 2, as LIBSVM's files tell of such models. */
+static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error *err)
+{
+    HG_TRY(hg_check_finite(pr->y, pr->task->regresses ? n : 0, "y: the target of row", err));
+    for (size_t i = 0; i < n; i++)
+        add_row(pr, (uint32_t)i, 1);
+    pr->n_classes = 2;
+    pr->n_problems = 1;
+    HG_TRY(HG_MAKE(err, "the range of rows", HG_ZEROS(pr->start, 2)));
+    pr->start[1] = pr->n;
+    return pr->n > 0 ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
+}
+
+/* Refuses boxes whose sum is near overflow: sums of coefficients, which projections and objectives take, would be
+ * infinite, and coefficients no numbers. An eighth of DBL_MAX leaves room for the kink, two layers and a step. */
+static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
+{
+    const hinge_params *p = &pr->params;
+    double sum = 0, C = pr->task->uses_C && isfinite(p->C) ? HG_MAX(p->C, 1.0) : 1;
+    for (size_t i = 0; i < pr->n; i++)
+        sum += C * pr->weight[i];
+    return sum <= DBL_MAX / 8 ? HINGE_OK
+                              : hg_fail(err, HINGE_EINVAL,
+                                        "C: the bounds of %zu rows, %g times their weights, sum to more than %.2g",
+                                        pr->n, C, DBL_MAX / 8);
+}
+
+/* ---- points ------------------------------------------------------------------------------------------------------ */
+
+static void measure_some(void *arg, int thread, size_t first, size_t end)
+{
+    struct hg_problem *pr = arg;
+    bool given = pr->params.kernel.type == HINGE_PRECOMPUTED;
+    double norm = 0;
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        norm = HG_MAX(norm, given               ? fabs(hg_points_value(&pr->points, i, pr->column[i]))
+                            : pr->norms != NULL ? pr->norms[i]
+                                                : hg_points_norm(&pr->points, i, HINGE_F64));
+    hg_raise(&pr->norm, norm);
+}
+
+/* Finds the largest squared norm of a point, by which hg_kernel_beyond_f32 tells whether kernel values fit f32. */
+void hg_problem_measure(struct hg_problem *pr)
+{
+    pr->norm = 0;
+    hg_share(pr->threads, pr->params.kernel.type == HINGE_USER ? 0 : pr->n, 512, measure_some, pr);
+}
+
+/* Makes what hangs on the points in the order of need: a shift changes which values are 0, so non-zeros are counted
+ * again after it, and norms are those of shifted points. Equal points matter to RBF here, since the squared distance of
+ * two of them, from norms and a dot product, is what rounding leaves and not 0 (kernels/equal.h). */
+hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
+    bool wanted = false;
+    if (row->source == HG_FROM_DOTS)
+        pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
+    if (row->translation_invariant && pr->d > 0)
+        pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
+    if (pr->shift == NULL && wanted)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
+    if (pr->shift != NULL)
+        pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
+    if (row->needs_norms) {
+        HG_TRY(HG_MAKE(err, "the norms of rows", HG_ARRAY(pr->norms, pr->n)));
+        hg_points_norms(&pr->points, HINGE_F64, pr->norms, pr->threads);
+    }
+    if (row->told.kernel == HINGE_RBF)
+        HG_TRY(hg_equal_find(&pr->points, pr->threads, &pr->equal, err));
+    pr->points.equal = pr->equal;
+    hg_problem_measure(pr);
+    return HINGE_OK;
+}
+
+/* Finds each row's column of a precomputed kernel matrix: the one that precomputed_index names, or that of the row's
+ * own number. */
+static hinge_status check_columns(struct hg_problem *pr, hinge_error *err)
+{
+    const size_t *index = pr->params.precomputed_index;
+    if (pr->params.kernel.type != HINGE_PRECOMPUTED)
+        return HINGE_OK;
+    if (index == NULL && pr->x.cols != pr->x.rows)
+        return hg_fail(err, HINGE_EINVAL,
+                       "x: a precomputed kernel matrix of %zu rows has %zu columns; without "
+                       "precomputed_index it must be square",
+                       pr->x.rows, pr->x.cols);
+    HG_TRY(HG_MAKE(err, "the columns of rows", HG_ARRAY(pr->column, pr->n)));
+    for (size_t i = 0; i < pr->n; i++) {
+        size_t column = index != NULL ? index[pr->order[i]] : pr->order[i];
+        if (column >= pr->x.cols)
+            return hg_fail(err, HINGE_EINVAL, "precomputed_index: row %u has column %zu, the matrix has %zu",
+                           pr->order[i], column, pr->x.cols);
+        pr->column[i] = (uint32_t)column;
+    }
+    return HINGE_OK;
+}
+
+/* Checks what a caller hands over, and fills the defaults in (*resolved). Scaling is the business of callers above
+ * (hg_scaled_init): a problem has scaled rows already. */
+static hinge_status check_problem(const hinge_matrix *x, const double *y, const hinge_params *params,
+                                  hinge_params *resolved, hinge_error *err)
+{
+    HG_TRY(hg_matrix_check(x, "x", err));
+    HG_NEED(err, params, "params");
+    if (x->rows == 0)
+        return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
+    if (params->scaling != NULL)
+        return hg_fail(err, HINGE_EINVAL, "scaling: this call takes scaled rows (hinge_scaling_apply), and "
+                                          "NULL here");
+    HG_TRY(hg_params_check(params, x->rows, x->cols, resolved, err));
+    if (y == NULL && !hinge_task_info(params->task)->one_class)
+        return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
+    return HINGE_OK;
+}
+
+/* Makes classes, order, weights and points. pr->threads is set by then; what has been made is freed by the caller on
+ * failure. */
+static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
+{
+    size_t rows = pr->x.rows;
+    HG_TRY(HG_MAKE(err, "the order of rows", HG_ARRAY(pr->order, rows), HG_ARRAY(pr->weight, rows)));
+    HG_TRY(hg_matrix_check_finite(&pr->x, "x", pr->threads, err));
+    HG_TRY(pr->classifies ? order_by_class(pr, rows, err) : order_as_given(pr, rows, err));
+    HG_TRY(check_boxes(pr, err));
+    pr->points = (struct hg_points){ .x = pr->x, .order = pr->order, .n = pr->n };
+    HG_TRY(check_columns(pr, err));
+    return hg_problem_look(pr, err);
+}
+
+hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y,
+                             const hinge_params *params, hinge_error *err)
+{
+    return hg_problem_init_known(pr, x, y, params, NULL, 0, err);
+}
+
+/* Checks, chooses threads by counted work, and fills the problem; what was made is freed on failure. */
+hinge_status hg_problem_init_known(struct hg_problem *pr, const hinge_matrix *x, const double *y,
+                                   const hinge_params *params, const double *labels, size_t n, hinge_error *err)
+{
+    memset(pr, 0, sizeof *pr);
+    pr->known = labels;
+    pr->n_known = n;
+    HG_TRY(check_problem(x, y, params, &pr->params, err));
+    pr->threads = hg_kernel_team(&pr->params.kernel, pr->params.threads, (double)x->rows * (double)x->rows, x->cols);
+    pr->x = *x;
+    pr->y = y;
+    pr->d = x->cols;
+    pr->task = hinge_task_info(params->task);
+    pr->classifies = pr->task->classifies;
+    hinge_status status = fill_problem(pr, err);
+    if (status != HINGE_OK)
+        hg_problem_free(pr);
+    return status;
+}
+
+void hg_problem_free(struct hg_problem *pr)
+{
+    hg_free(pr->order); /* and with it the weights */
+    hg_free(pr->labels);
+    hg_free(pr->start);
+    hg_free(pr->shift);
+    hg_free(pr->column);
+    hg_free(pr->norms);
+    hg_free(pr->equal);
+    memset(pr, 0, sizeof *pr);
+}
+
+/* ---- two-class problems ------------------------------------------------------------------------------------------ */
+
+/* Counts through pairs in LIBSVM's order, 0-1, 0-2, .., 1-2, ..: class `first` has n_classes - 1 - first of them. */
+void hg_problem_pair(const struct hg_problem *pr, size_t p, size_t *first, size_t *second)
+{
+    *first = 0;
+    *second = 1;
+    if (!pr->classifies)
+        return;
+    if (pr->one_vs_rest) {
+        *first = p;
+        *second = SIZE_MAX;
+        return;
+    }
+    while (p >= pr->n_classes - 1 - *first) {
+        p -= pr->n_classes - 1 - *first;
+        ++*first;
+    }
+    *second = *first + 1 + p;
+}
+
+size_t hg_problem_size(const struct hg_problem *pr, size_t p)
+{
+    size_t a, b;
+    hg_problem_pair(pr, p, &a, &b);
+    if (!pr->classifies || pr->one_vs_rest)
+        return pr->n;
+    return pr->start[a + 1] - pr->start[a] + pr->start[b + 1] - pr->start[b];
+}
+
+size_t hg_problem_firsts(const struct hg_problem *pr, size_t p)
+{
+    size_t a, b;
+    hg_problem_pair(pr, p, &a, &b);
+    return pr->classifies ? pr->start[a + 1] - pr->start[a] : pr->n;
+}
+
+size_t hg_problem_largest(const struct hg_problem *pr)
+{
+    size_t largest = 0;
+    for (size_t p = 0; p < pr->n_problems; p++)
+        largest = HG_MAX(largest, hg_problem_size(pr, p));
+    return largest;
+}
+
+static size_t add_range(uint32_t *subset, size_t n, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        subset[n++] = (uint32_t)i;
+    return n;
+}
+
+/* Lists the first class's range, then the second's; against the rest, all others in their order. */
+size_t hg_problem_points(const struct hg_problem *pr, size_t p, uint32_t *subset)
+{
+    size_t a, b;
+    hg_problem_pair(pr, p, &a, &b);
+    size_t n = add_range(subset, 0, pr->start[a], pr->start[a + 1]);
+    if (!pr->classifies)
+        return n;
+    if (!pr->one_vs_rest)
+        return add_range(subset, n, pr->start[b], pr->start[b + 1]);
+    n = add_range(subset, n, 0, pr->start[a]);
+    return add_range(subset, n, pr->start[a + 1], pr->n);
+}
+
+/* Starts as LIBSVM starts the tasks with a sum: the first entries at their bound until the sum is reached. */
+static void fill(struct hg_qp *qp, int layer, double sum)
+{
+    const double *bound = sum > 0 ? qp->hi[layer] : qp->lo[layer];
+    double left = fabs(sum);
+    for (size_t i = 0; i < qp->n && left > 0; i++) {
+        double part = HG_MIN(fabs(bound[i]), left);
+        qp->beta[layer][i] = part >= fabs(bound[i]) ? bound[i] : sum > 0 ? part : -part;
+        left -= part;
+    }
+}
+
+/* Fills row `task` of the table in doc/solver.md. A sum over two layers stands for b, and a point that a layer does not
+ * have keeps lo = hi = 0 there. C is infinite for the hard margin, and then so is the bound. */
+void hg_problem_box(const hinge_params *p, double w, double y, bool positive, struct hg_qp *qp, size_t k)
+{
+    switch (p->task) {
+    case HINGE_C_SVC:
+        qp->off[0][k] = positive ? -1 : 1;
+        qp->hi[0][k] = positive ? p->C * w : 0;
+        qp->lo[0][k] = positive ? 0 : -p->C * w;
+        break;
+    case HINGE_NU_SVC:
+        qp->hi[0][k] = positive ? w : 0;
+        qp->lo[1][k] = positive ? 0 : -w;
+        break;
+    case HINGE_ONE_CLASS:
+        qp->hi[0][k] = w;
+        break;
+    case HINGE_EPSILON_SVR:
+    case HINGE_QUANTILE:
+        qp->off[0][k] = -y;
+        qp->hi[0][k] = p->C * w * (p->task == HINGE_QUANTILE ? p->tau : 1);
+        qp->lo[0][k] = -p->C * w * (p->task == HINGE_QUANTILE ? 1 - p->tau : 1);
+        break;
+    case HINGE_NU_SVR:
+        qp->off[0][k] = qp->off[1][k] = -y;
+        qp->hi[0][k] = p->C * w;
+        qp->lo[1][k] = -p->C * w;
+        break;
+    }
+}
+
+/* Returns 2 min(W+, W-) / (W+ + W-), the least of it over all problems, W being the weights of both sides (Chang, Lin
+ * 2001): each side's coefficients sum to nu (W+ + W-) / 2, and no box holds more than W. Of one-versus-one the smallest
+ * and the largest class have the least. */
+double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest)
+{
+    double least = INFINITY, largest = 0, total = 0, most = 1;
+    for (size_t c = 0; c < n_classes; c++) {
+        total += weight[c];
+        largest = HG_MAX(largest, weight[c]);
+        least = weight[c] > 0 ? HG_MIN(least, weight[c]) : least;
+    }
+    if (!one_vs_rest) /* of the smallest and the largest class */
+        return least < INFINITY ? 2 * least / (least + largest) : 1;
+    for (size_t c = 0; c < n_classes; c++)
+        if (weight[c] > 0 && weight[c] < total)
+            most = HG_MIN(most, 2 * HG_MIN(weight[c], total - weight[c]) / total);
+    return most;
+}
+
+/* Sets the column "sum" of the table in doc/solver.md. nu may be above its bound by rounding, 1e-12 of it: the sum is
+ * then cut to what the boxes hold. */
+hinge_status hg_problem_sums(const struct hg_problem *pr, size_t p, double first, double second, double *sums,
+                             hinge_error *err)
+{
+    const hinge_params *params = &pr->params;
+    double total = first + second;
+    sums[0] = sums[1] = 0;
+    if (params->task == HINGE_ONE_CLASS) {
+        sums[0] = params->nu * total;
+    } else if (params->task == HINGE_NU_SVC) {
+        sums[0] = params->nu * total / 2;
+        size_t a, b;
+        double most = hg_most_nu((double[]){ first, second }, 2, false);
+        hg_problem_pair(pr, p, &a, &b);
+        if (sums[0] > HG_MIN(first, second) * (1 + 1e-12) && pr->one_vs_rest)
+            return hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for class %g against the rest; at most %g",
+                           params->nu, pr->labels[a], most);
+        if (sums[0] > HG_MIN(first, second) * (1 + 1e-12))
+            return hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for classes %g and %g; at most %g", params->nu,
+                           pr->labels[a], pr->labels[b], most);
+        sums[0] = HG_MIN(sums[0], HG_MIN(first, second));
+        sums[1] = -sums[0];
+    } else if (params->task == HINGE_NU_SVR) {
+        sums[0] = params->C * params->nu * total / 2;
+        sums[1] = -sums[0];
+    }
+    return HINGE_OK;
+}
+
+/* Takes nu-SVC's coefficients, which come as a model has them, divided by r: each layer is brought back to its sum, and
+ * what that rounds off a bound is put there. */
+static void unscale(struct hg_qp *qp, const double *sums)
+{
+    for (int l = 0; l < qp->layers; l++) {
+        double sum = 0;
+        for (size_t k = 0; k < qp->n; k++)
+            sum += qp->beta[l][k];
+        for (size_t k = 0; sum != 0 && isfinite(sum) && k < qp->n; k++)
+            qp->beta[l][k] = hg_qp_snap(qp->beta[l][k] * sums[l] / sum, qp->lo[l][k], qp->hi[l][k], 1e-10);
+    }
+}
+
+/* Keeps each point's b = b_0 + b_1 as it is while both layers grow by `part` in opposite directions, which is all that
+ * the sums lack: nu-SVR's two sums are C nu n / 2 and its negative. What is lacking is the lesser of both layers'
+ * lack. */
+bool hg_problem_share(struct hg_qp *qp, const double *sums, const struct hg_numbered *order)
+{
+    double lacking = sums[0], other = -sums[1];
+    for (size_t k = 0; k < qp->n; k++) {
+        hg_qp_put(qp, k, hg_qp_beta(qp, k));
+        lacking -= qp->beta[0][k];
+        other += qp->beta[1][k];
+    }
+    lacking = HG_MIN(lacking, other);
+    if (!(lacking > 1e-9 * sums[0])) /* rounding */
+        return false;
+    for (size_t at = 0; at < qp->n && lacking > 0; at++) {
+        size_t k = order != NULL ? order[at].number : at;
+        double room = HG_MIN(qp->hi[0][k] - qp->beta[0][k], qp->beta[1][k] - qp->lo[1][k]);
+        double part = HG_MIN(HG_MAX(room, 0.0), lacking);
+        qp->beta[0][k] += part;
+        qp->beta[1][k] -= part;
+        lacking -= part;
+    }
+    return true;
+}
+
+void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint32_t *subset, struct hg_qp *qp,
+                     const double *sums)
+{
+    for (size_t k = 0; k < qp->n; k++)
+        hg_qp_put(qp, k, beta[pr->order[subset[k]]]);
+    if (pr->params.task == HINGE_NU_SVR && sums != NULL)
+        hg_problem_share(qp, sums, NULL);
+}
+
+/* Makes the QP in this order: sums by weights, boxes and linear terms, then the start, which is brought into its boxes
+ * and to its sums by hg_qp_project. subset [n] has the first class's points first, as hg_problem_points puts them. */
+hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n,
+                           struct hg_qp *qp, double *sums, hinge_error *err)
+{
+    size_t n_first = hg_problem_firsts(pr, p);
+    double weight[2] = { 0, 0 };
+    for (size_t k = 0; k < n; k++)
+        weight[k >= n_first] += pr->weight[subset[k]];
+    HG_TRY(hg_problem_sums(pr, p, weight[0], weight[1], sums, err));
+    HG_TRY(hg_qp_init(qp, n, pr->task->two_sums ? 2 : 1, err));
+    qp->no_sum = pr->params.no_bias;
+    qp->kink = pr->task->uses_p ? pr->params.p : 0;
+    for (size_t k = 0; k < n; k++)
+        hg_problem_box(&pr->params, pr->weight[subset[k]], pr->y != NULL ? pr->y[pr->order[subset[k]]] : 0, k < n_first,
+                       qp, k);
+    if (pr->params.beta0 != NULL) {
+        HG_TRY(hg_check_finite(pr->params.beta0 + p * pr->x.rows, pr->x.rows, "beta0: coefficient", err));
+        hg_problem_take(pr, pr->params.beta0 + p * pr->x.rows, subset, qp, sums);
+        if (pr->params.task == HINGE_NU_SVC)
+            unscale(qp, sums);
+    } else
+        for (int l = 0; l < qp->layers; l++)
+            fill(qp, l, sums[l]);
+    if (!hg_qp_project(qp, sums)) {
+        hg_qp_free(qp);
+        return hg_fail(err, HINGE_EINTERNAL, "no feasible start for problem %zu", p);
+    }
+    return HINGE_OK;
+}
+
+/* Computes b = (bias_0 + bias_1) / 2 and r = (bias_1 - bias_0) / 2 (doc/solver.md, "The end"), the latter for nu-SVC
+ * alone. A factor of 0 tells that no margin was found, or that 1 / r is no number. */
+void hg_problem_bias(const struct hg_problem *pr, const double *bias, double *b, double *factor)
+{
+    *b = bias[0];
+    *factor = 1;
+    if (pr->task->two_sums) /* m+ = -bias[0], m- = -bias[1] */
+        *b = (bias[0] + bias[1]) / 2;
+    if (pr->params.task == HINGE_NU_SVC) {
+        double r = (bias[1] - bias[0]) / 2;
+        *factor = r > 0 && isfinite(1 / r) ? 1 / r : 0;
+    }
+}
+
+struct hg_tiler hg_problem_tiler(const struct hg_problem *pr, hinge_dtype type)
+{
+    return (struct hg_tiler){ pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), type, pr->d,
+                              .maker = NULL };
+}
+
+hinge_status hg_problem_exact(const struct hg_problem *pr, const uint32_t *subset, size_t n, int threads,
+                              struct hg_gram *gram, hinge_error *err)
+{
+    struct hg_tiler tiler = hg_problem_tiler(pr, HINGE_F64);
+    return hg_gram_init(gram, &tiler, &pr->points, subset, n, pr->column, pr->norms, threads, err);
+}
+
+/* Counts n_sv n (d + 8): dot products, and what the map adds to each of them. */
+double hg_problem_gradient_work(const struct hg_problem *pr, const struct hg_qp *qp)
+{
+    return (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(pr->d + 8);
+}

@@ -1,0 +1,252 @@
+/*
+ * What cross-validation, calibration and leave-one-out share (folds.h, which is to be read before): dealing rows to
+ * folds, running trainings that belong together, predicting the rows held out. A job is one training: hg_jobs_run runs
+ * all of them, each calls hg_jobs_hold_out, and that trains and predicts here, or has others (ranks of MPI) do it.
+ */
+#include "lib/folds/folds.h"
+#include "lib/base/team.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- dealing --------------------------------------------------------------------------------------------- */
+
+/* Deals position start[g] + i of a shuffled group to fold (start[g] + i) mod folds: groups go on where the one before
+ * ended, so that folds differ by a row at most, in all and in each group. */
+void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work, uint32_t *fold)
+{
+    for (size_t g = 0; g < groups; g++) {
+        size_t n = start[g + 1] - start[g];
+        for (size_t i = 0; i < n; i++)
+            work[i] = (uint32_t)(start[g] + i);
+        hg_shuffle(state, work, n);
+        for (size_t i = 0; i < n; i++)
+            fold[work[i]] = (uint32_t)((start[g] + i) % folds);
+    }
+}
+
+size_t hg_folds_deal_problem(const struct hg_problem *pr, size_t p, size_t folds, uint32_t *work, uint32_t *fold)
+{
+    size_t n = hg_problem_size(pr, p), start[3] = { 0, hg_problem_firsts(pr, p), n };
+    /* Each problem has a stream of random numbers of its own, so that problems need no order. */
+    uint64_t stream = pr->params.seed + p * UINT64_C(0x632be59bd9b4e019), state = hg_random(&stream);
+    folds = HG_MIN(folds, n);
+    hg_folds_deal(&state, start, 2, folds, work, fold);
+    return folds;
+}
+
+/* Deals classes one by one, and rows of weight 0 as a last group of their own: they are predicted, never trained on.
+ * row [rows] has the points in order, then those rows. */
+hinge_status hg_folds_draw(const struct hg_problem *pr, uint64_t *state, size_t folds, uint32_t *fold, hinge_error *err)
+{
+    size_t rows = pr->x.rows, groups = pr->classifies ? pr->n_classes : 1, last = pr->n, *start;
+    uint32_t *row, *dealt, *work;
+    HG_TRY(HG_MAKE(err, "the folds of rows", HG_ARRAY(row, rows), HG_ARRAY(dealt, rows), HG_ARRAY(work, rows),
+                   HG_ARRAY(start, groups + 2)));
+    memcpy(start, pr->start, (groups + 1) * sizeof *start);
+    start[groups + 1] = rows;
+    memcpy(row, pr->order, pr->n * sizeof *row);
+    memset(fold, 0, rows * sizeof *fold);
+    for (size_t i = 0; i < pr->n; i++)
+        fold[row[i]] = 1;
+    for (size_t i = 0; i < rows; i++)
+        if (fold[i] == 0)
+            row[last++] = (uint32_t)i;
+    hg_folds_deal(state, start, groups + 1, folds, work, dealt);
+    for (size_t i = 0; i < rows; i++)
+        fold[row[i]] = dealt[i];
+    hg_free(row);
+    return HINGE_OK;
+}
+
+/* Sums weights of each class without the fold; hg_most_nu has the bound itself. */
+double hg_folds_most_nu(const struct hg_problem *pr, const uint32_t *fold, size_t without, double *work)
+{
+    for (size_t c = 0; c < pr->n_classes; c++) {
+        work[c] = 0;
+        for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
+            work[c] += fold == NULL || fold[pr->order[i]] != without ? pr->weight[i] : 0;
+    }
+    return hg_most_nu(work, pr->n_classes, pr->one_vs_rest);
+}
+
+/* ---- trainings that belong together ---------------------------------------------------------------------- */
+
+/* Says whether jobs run side by side: where `threads` of the largest problems fit the cache budget whole, and hardly a
+ * thread would have nothing to do: of jobs of 2,048 examples and more, the last round must not leave more than a
+ * quarter of all threads' turns empty. Jobs of other ranks go in turn. */
+static bool side_by_side(const struct hg_jobs *jobs, int threads)
+{
+    size_t n = jobs->largest + 64, t = (size_t)threads, bytes;
+    size_t budget = jobs->params.cache_bytes > 0 ? jobs->params.cache_bytes : hg_total_memory() / 2;
+    size_t rounds = (jobs->n_jobs + t - 1) / t;
+    if (threads < 2 || jobs->n_jobs < 2 || jobs->others != NULL)
+        return false;
+    if (!hg_mul(n, n * sizeof(double), &bytes) || !hg_mul(bytes, t, &bytes) || bytes > budget)
+        return false;
+    return jobs->largest < 2048 || 4 * jobs->n_jobs >= 3 * rounds * t;
+}
+
+hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err)
+{
+    int threads = hg_threads(jobs->params.threads);
+    bool together = side_by_side(jobs, threads);
+    pthread_mutex_init(&jobs->lock, NULL);
+    hinge_status status = hg_each(jobs->n_jobs, together, threads, jobs->job, jobs->arg, err);
+    pthread_mutex_destroy(&jobs->lock);
+    if (by_side != NULL)
+        *by_side = together;
+    return status;
+}
+
+/* Looks at the clock and the flag, no more: it may be asked by any thread. */
+hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs)
+{
+    if (__atomic_load_n(&jobs->stopped, __ATOMIC_RELAXED))
+        return HINGE_STOPPED;
+    bool late = jobs->params.time_limit > 0 && hg_now() - jobs->begin >= jobs->params.time_limit;
+    return late ? HINGE_TIME_LIMIT : HINGE_CONVERGED;
+}
+
+/* Is what the progress callback of one job's training is called with. */
+struct ticket {
+    struct hg_jobs *jobs;
+    size_t number;
+};
+
+/* Tells the caller's callback of all jobs as one work: problems are counted over all of them, seconds from the jobs'
+ * begin. A stop of one is a stop of all. */
+static int on_progress(void *arg, const hinge_progress *progress)
+{
+    const struct ticket *ticket = arg;
+    struct hg_jobs *jobs = ticket->jobs;
+    hinge_progress p = *progress;
+    p.problem += ticket->number * p.n_problems;
+    p.n_problems *= jobs->n_jobs;
+    p.seconds = hg_now() - jobs->begin;
+    pthread_mutex_lock(&jobs->lock);
+    int stop = __atomic_load_n(&jobs->stopped, __ATOMIC_RELAXED) ||
+               jobs->params.progress(jobs->params.progress_arg, &p);
+    if (stop)
+        __atomic_store_n(&jobs->stopped, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&jobs->lock);
+    return stop;
+}
+
+void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out)
+{
+    const struct hg_points points = { .x = *x, .n = x->rows };
+    hg_points_pack(&points, rows, 0, n, x->type, out, x->cols);
+}
+
+/* Trains on all rows with a weight of 0 for those that are held out: no row is copied, and points are the rows of
+ * weight above 0. */
+static hinge_status train_by_weights(const struct hg_jobs *jobs, struct hg_job *job, hinge_params *p,
+                                     hinge_model **model, hinge_error *err)
+{
+    double *weights;
+    HG_TRY(HG_MAKE(err, "the weights of rows", HG_ZEROS(weights, jobs->x->rows)));
+    for (size_t i = 0; i < job->n_train; i++)
+        weights[job->train[i]] = p->weights != NULL ? p->weights[job->train[i]] : 1;
+    p->weights = weights;
+    hinge_status status = hinge_train(model, jobs->x, job->y, p, &job->report, err);
+    hg_free(weights);
+    return status;
+}
+
+/* Trains on a copy of the job's rows, as a training on them alone would; train_by_weights leaves the others where they
+ * are, and gives them a weight of 0. */
+static hinge_status train_on_copy(const struct hg_jobs *jobs, struct hg_job *job, hinge_params *p, hinge_model **model,
+                                  hinge_error *err)
+{
+    hinge_matrix x = *jobs->x;
+    size_t n = job->n_train, *index;
+    char *data;
+    double *y, *weights;
+    HG_TRY(HG_MAKE(err, "a copy of rows to train on", HG_TABLE(data, n, x.cols * hg_size_of(x.type)), HG_ARRAY(y, n),
+                   HG_ARRAY(weights, n), HG_ARRAY(index, n)));
+    hg_gather_rows(jobs->x, job->train, n, data);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t row = job->train[i];
+        y[i] = job->y != NULL ? job->y[row] : 0;
+        weights[i] = p->weights != NULL ? p->weights[row] : 1;
+        index[i] = p->precomputed_index != NULL ? p->precomputed_index[row] : row;
+    }
+    x = (hinge_matrix){ data, x.type, n, x.cols, x.cols };
+    p->weights = weights;
+    p->precomputed_index = p->kernel.type == HINGE_PRECOMPUTED ? index : NULL;
+    p->beta0 = p->positive_class = NULL; /* its rows are not those of x, nor need the positive class be there */
+    hinge_status status = hinge_train(model, &x, y, p, &job->report, err);
+    hg_free(data);
+    return status;
+}
+
+/* Predicts the rows held out, gathered a chunk of 64 MB at a time; most probable classes where the job's params ask for
+ * them. The model's columns are those of x, scaled or not, since a model of a scaled training scales for itself. */
+static hinge_status predict_held(const struct hg_jobs *jobs, const struct hg_job *job, const hinge_model *model,
+                                 hinge_error *err)
+{
+    const hinge_predict_options options = { .threads = job->threads, .cpu_level = job->params.cpu_level };
+    const hinge_matrix *x = jobs->x;
+    bool probable = job->params.probability && hinge_model_has_probability(model);
+    size_t bytes = HG_MAX(x->cols * hg_size_of(x->type), (size_t)1), n = job->n_held;
+    size_t classes = probable ? hinge_model_n_classes(model) : 0, problems = hinge_model_n_problems(model);
+    /* 64 MB; long chunks, since each of them may sort the support vectors (lib/predict/nearby.h) */
+    size_t chunk = HG_MIN(n, HG_MAX((size_t)256, ((size_t)64 << 20) / (bytes + classes * sizeof(double))));
+    char *data;
+    double *probability;
+    hinge_status status = HINGE_OK;
+    HG_TRY(
+        HG_MAKE(err, "a copy of rows held out", HG_TABLE(data, chunk, bytes), HG_TABLE(probability, chunk, classes)));
+    for (size_t i = 0; i < n && status == HINGE_OK; i += chunk) {
+        hinge_matrix part = { data, x->type, HG_MIN(chunk, n - i), x->cols, x->cols };
+        double *label = job->labels != NULL ? job->labels + i : NULL;
+        double *decision = job->decisions != NULL ? job->decisions + i * problems : NULL;
+        hg_gather_rows(x, job->held + i, part.rows, data);
+        if (probable)
+            status = hinge_predict_probability(model, &part, &options, label, probability, err);
+        else
+            status = hinge_predict(model, &part, &options, label, decision, err);
+    }
+    hg_free(data);
+    return status;
+}
+
+/* Trains unless the job has a model, and predicts unless the training was ended early, as such a model tells
+ * nothing. */
+static hinge_status hold_out(const struct hg_jobs *jobs, struct hg_job *job, hinge_params *p, hinge_model **model,
+                             hinge_error *err)
+{
+    if (*model == NULL)
+        HG_TRY((job->copy ? train_on_copy : train_by_weights)(jobs, job, p, model, err));
+    return hg_ended_early(job->report.outcome) ? HINGE_OK : predict_held(jobs, job, *model, err);
+}
+
+/* Gives the training what is left of the jobs' time limit, and a ticket in place of the caller's callback. A job that
+ * begins after the end does nothing but say so in its report. */
+hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err)
+{
+    struct ticket ticket = { jobs, job->number };
+    hinge_params p = job->params;
+    hinge_model *model = job->model;
+    if (model == NULL)
+        job->report.outcome = hg_jobs_ended(jobs);
+    if (job->report.outcome != HINGE_CONVERGED)
+        return HINGE_OK;
+    p.threads = job->threads;
+    if (p.time_limit > 0) /* what is left of it */
+        p.time_limit = fmax(p.time_limit - (hg_now() - jobs->begin), 1e-9);
+    if (p.progress != NULL) {
+        p.progress = on_progress;
+        p.progress_arg = &ticket;
+    }
+    hinge_status status = jobs->others != NULL ? jobs->others->hold_out(jobs->others, job, &p, &model, err)
+                                               : hold_out(jobs, job, &p, &model, err);
+    if (job->report.outcome == HINGE_STOPPED) /* by any of the others */
+        __atomic_store_n(&jobs->stopped, 1, __ATOMIC_RELAXED);
+    if (status == HINGE_OK)
+        job->first = hinge_model_labels(model) != NULL ? hinge_model_labels(model)[0] : NAN;
+    if (job->model == NULL)
+        hinge_model_free(model);
+    return status;
+}

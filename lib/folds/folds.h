@@ -1,0 +1,96 @@
+/*
+ * Folds: rows dealt at random to parts of equal size, and trainings that belong together, on all parts but one
+ * each: side by side where they are small, in turn otherwise. What comes out is the same either way.
+ */
+#ifndef HG_FOLDS_H
+#define HG_FOLDS_H
+
+#include "lib/data/problem.h"
+
+#include <pthread.h>
+
+/* Deals fold[i] in [0, folds) for positions start[0] .. start[groups] - 1: each group (a class, say) is permuted and
+ * dealt to the folds in turn, going on where the group before ended. Every fold gets its share of each group and of
+ * all, to within one. work: as large as fold. */
+void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work, uint32_t *fold);
+
+/* Deals fold[rows of x] by row: those of weight > 0 are dealt by class, then the others, for prediction alone. */
+hinge_status hg_folds_draw(const struct hg_problem *problem, uint64_t *state, size_t folds, uint32_t *fold,
+                           hinge_error *err);
+/* Returns the largest nu that the classes allow without the rows of one fold (fold NULL: with all rows); work:
+ * [n_classes]. */
+double hg_folds_most_nu(const struct hg_problem *problem, const uint32_t *fold, size_t without, double *work);
+
+enum { HG_FOLDS = 5 }; /* of a calibration */
+
+/* Deals a calibration's folds of the points of problem p, by position: the same whoever asks. Returns how many: as many
+ * as there are points, where those are fewer than `folds`. */
+size_t hg_folds_deal_problem(const struct hg_problem *problem, size_t p, size_t folds, uint32_t *work, uint32_t *fold);
+
+struct hg_job;
+
+/* Who trains and predicts in place of this process: a job, by params of its training. *model: NULL, and then the one
+ * trained, to be freed on failure too; or the job's own. */
+struct hg_others {
+    hinge_status (*hold_out)(struct hg_others *others, struct hg_job *job, const hinge_params *params,
+                             hinge_model **model, hinge_error *err);
+};
+
+/* Holds trainings that belong together. The caller fills it; `stopped` alone changes while they run. */
+struct hg_jobs {
+    struct hg_others *others; /* NULL: nobody; jobs then go in turn */
+    const hinge_matrix *x;
+    const double *y;
+    hinge_params params; /* of every job, but for weights, threads, callback and time limit */
+    size_t n_jobs;
+    size_t largest;       /* examples of the largest two-class problem in any job */
+    double begin;         /* time limit and progress count from here */
+    int stopped;          /* atomically; 1: the user's callback said so */
+    pthread_mutex_t lock; /* of the callback */
+    hinge_status (*job)(void *arg, int thread, size_t number, int threads, hinge_error *err);
+    void *arg;
+};
+
+/* Runs jobs 0 .. n_jobs - 1 until one fails; *by_side (may be NULL) tells whether side by side. */
+hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err);
+
+/* Tells whether the caller or the time limit has ended the jobs: STOPPED, TIME_LIMIT, otherwise CONVERGED. */
+hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs);
+
+/* Holds a training among them, and what its model predicts of rows that it did not see. */
+struct hg_job {
+    size_t number;
+    int threads;
+    const uint32_t *train, *held; /* rows: those trained on; the others take no part */
+    size_t n_train, n_held;
+    const double *y;       /* of all rows of x */
+    bool copy;             /* train on a copy of the rows, as it must be where a class of y is missing among them (beta0
+                            * is then not used), not with weights of 0 for others */
+    hinge_params params;
+    hinge_model *model;    /* NULL: the training's; otherwise it predicts, and nothing is trained */
+    double *labels, *decisions; /* [n_held], [n_held * n_problems] what is predicted; either may be NULL */
+    double first;          /* the label of the model's first class */
+    hinge_report report;   /* a training that ended early, or did not begin since all have ended, predicts nothing */
+};
+
+hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err);
+
+/* validate.c: hinge_cross_validate. */
+hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
+                               const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
+                               hinge_error *err);
+
+struct hg_refold;
+
+/* calibrate.c: calibrates a model on the data it was trained on, by 5-fold cross-validation (one-class: by the model
+ * itself). refold: NULL, or what the training knows of its folds already, which is spoilt; its start is to be freed.
+ * begin: when the training began, from which time limit and progress count. A stop or a time limit leaves the model as
+ * it is and makes *outcome say so; data that are too few leave it as it is. */
+hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_refold *refold, hinge_model *model,
+                                   const hinge_matrix *x, const double *y, const hinge_params *params, double begin,
+                                   hinge_outcome *outcome, hinge_error *err);
+
+/* Gathers the rows named into out, in x's type without gaps. */
+void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out);
+
+#endif

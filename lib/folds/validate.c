@@ -1,0 +1,229 @@
+/*
+ * Cross-validation: a training on all folds but one each, which predicts that one. There are two ways: folds that go on
+ * from the solution of all rows (refold.c), where that may be and pays, and else a training for each. Read folds.h and
+ * training.h before.
+ *
+ * Buys of the first way: doc/performance.md ("Folds of one training") has -v 5 at 0.7 to 2.3 times one training. An eps
+ * below AT_ONCE, a time limit, a scaling, rows of weight 0 or probabilities switch it off, and report.path says "from
+ * its solution" where it was on.
+ */
+#include "lib/folds/folds.h"
+#include "lib/base/team.h"
+#include "lib/data/params.h"
+#include "lib/train/training.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Holds one cross-validation. Jobs write to their own rows of `prediction` and their own report, so that they need no
+ * lock. */
+struct validation {
+    struct hg_jobs jobs;
+    const struct hg_problem *problem; /* all rows */
+    size_t n, folds;
+    uint32_t *fold;        /* [n] by row */
+    bool *used;            /* [n] by row: weight > 0 */
+    bool *misses_class;    /* [folds] the rows of some class are all in this fold */
+    double *prediction;    /* [n] */
+    hinge_report *reports; /* [folds] */
+    hinge_model *model;    /* NULL, or that of the fold at hand */
+};
+
+/* Deals rows to folds by params.seed, and notes folds without which a class has no row: those whose class has one
+ * row. */
+static hinge_status draw_folds(struct validation *v, hinge_error *err)
+{
+    const struct hg_problem *pr = v->problem;
+    uint64_t state = v->jobs.params.seed;
+    HG_TRY(hg_folds_draw(pr, &state, v->folds, v->fold, err));
+    for (size_t i = 0; i < pr->n; i++)
+        v->used[pr->order[i]] = true;
+    for (size_t c = 0; c < pr->n_classes && pr->classifies; c++)
+        if (pr->start[c + 1] - pr->start[c] == 1)
+            v->misses_class[v->fold[pr->order[pr->start[c]]]] = true;
+    return HINGE_OK;
+}
+
+/* Trains without a fold's rows and predicts them. A copy is trained where a class has no row left: a weight of 0 would
+ * leave the class in the model. */
+static hinge_status validate_fold(void *arg, int thread, size_t f, int threads, hinge_error *err)
+{
+    struct validation *v = arg;
+    (void)thread;
+    struct hg_job job = { .number = f, .threads = threads, .y = v->jobs.y, .copy = v->misses_class[f],
+                          .params = v->jobs.params, .model = v->model };
+    uint32_t *train, *held;
+    hinge_error mine;
+    HG_TRY(HG_MAKE(err, "a fold of the rows", HG_ARRAY(train, v->n), HG_ARRAY(held, v->n), HG_ARRAY(job.labels, v->n)));
+    for (size_t i = 0; i < v->n; i++)
+        if (v->fold[i] == f)
+            held[job.n_held++] = (uint32_t)i;
+        else if (v->used[i])
+            train[job.n_train++] = (uint32_t)i;
+    job.train = train;
+    job.held = held;
+    if (job.params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
+        job.params.nu = HG_MIN(v->problem->params.nu, hg_folds_most_nu(v->problem, v->fold, f, job.labels));
+    hinge_status status = hg_jobs_hold_out(&v->jobs, &job, &mine);
+    v->reports[f] = job.report;
+    for (size_t i = 0; status == HINGE_OK && i < job.n_held; i++)
+        v->prediction[held[i]] = hg_ended_early(job.report.outcome) ? NAN : job.labels[i];
+    hg_free(train);
+    return status == HINGE_OK ? HINGE_OK
+                              : hg_fail(err, status, "fold %zu of %zu: %s", f + 1, v->folds, mine.text);
+}
+
+/* Adds up the folds' reports as one: rows and features are those of the data, memory that of as many folds as ran at
+ * once. */
+static void sum_reports(const struct validation *v, bool by_side, hinge_report *report)
+{
+    hinge_report sum = v->reports[0];
+    for (size_t f = 1; f < v->folds; f++)
+        hg_add_report(&sum, &v->reports[f]);
+    sum.n = v->problem->n;
+    sum.d = v->problem->d;
+    sum.distinct = 0;
+    sum.threads = hg_threads(v->jobs.params.threads);
+    if (by_side) {
+        sum.memory_bytes *= HG_MIN((size_t)sum.threads, v->folds);
+        sum.cache_used *= HG_MIN((size_t)sum.threads, v->folds);
+    }
+    sum.seconds = hg_now() - v->jobs.begin;
+    hg_tell_path(&sum, ", %zu folds %s", v->folds, by_side ? "side by side" : "in turn");
+    *report = sum;
+}
+
+/* Tolerance from which on folds that go on from the solution of all rows take less time than their own: with two
+ * threads, at eps = 0.001, a9a C = 1 0.32 and 0.78 s, ijcnn1 0.77 and 0.85, cod-rna 0.94 and 1.23, susy30k 0.76 and
+ * 1.09, letter 0.61 and 0.90; but a9a C = 100 8.1 and 6.8. */
+static const double AT_ONCE = 0.001;
+
+/* Bound on folds, as of several problems each fold keeps its solutions until all are there: more folds are trained by
+ * themselves. */
+enum { MOST_KEPT = 50 };
+
+/* Predicts a fold by the model that its problems' solutions make: a job that has its model and trains nothing. */
+static hinge_status predict_fold(void *arg, size_t f, hinge_model *model, int threads, hinge_error *err)
+{
+    struct validation *v = arg;
+    v->model = model;
+    return validate_fold(v, 0, f, threads, err);
+}
+
+/* Trains on all rows and has each fold go on from the solution. Of one problem the decision values of the rows held out
+ * are there, in the order of points, and give labels by their sign; of several, predict_fold is called for each fold's
+ * model. *done: all problems are solved so, or were ended early; otherwise the trainings of folds follow, and what was
+ * found here is dropped. */
+static hinge_status validate_at_once(struct validation *v, hinge_report *report, bool *done, hinge_error *err)
+{
+    const struct hg_problem *pr = v->problem;
+    struct hg_refold refold = { .fold = v->fold, .folds = v->folds, .eps = pr->params.eps, .arg = v,
+                                .predict = pr->n_problems > 1 ? predict_fold : NULL };
+    hinge_status status = hg_refold_train(v->jobs.x, v->jobs.y, &pr->params, &refold, report, err);
+    bool known = status == HINGE_OK && refold.start != NULL;
+    bool solved = known && hg_refold_solved(&refold, pr->n_problems);
+    v->model = NULL;
+    *done = solved || (known && (hg_ended_early(report->outcome) || refold.stopped));
+    for (size_t k = 0; k < pr->n && *done; k++) {
+        double f = refold.decision[k];
+        if (pr->n_problems == 1)
+            v->prediction[pr->order[k]] = isnan(f) || !pr->classifies ? f : pr->labels[f > 0 ? 0 : 1];
+        else if (!solved)
+            v->prediction[pr->order[k]] = NAN;
+    }
+    if (*done) {
+        for (size_t p = 0; p < pr->n_problems; p++)
+            hg_add_work(report, &refold.work[p]);
+        report->outcome = refold.stopped ? HINGE_STOPPED : report->outcome;
+        report->seconds = hg_now() - v->jobs.begin;
+        hg_tell_path(report, ", %zu folds from its solution", v->folds);
+    }
+    hg_free(refold.start);
+    return status;
+}
+
+/* Says whether folds may go on from the solution of all rows: nothing is asked for that they cannot have, and every row
+ * is a point, as the values of rows of weight 0 would not be known. */
+static bool may_go_at_once(const struct validation *v)
+{
+    const hinge_params *params = &v->problem->params;
+    size_t n_problems = v->problem->n_problems;
+    return params->eps >= AT_ONCE && !params->probability && !(params->time_limit > 0) &&
+           v->jobs.params.scaling == NULL && v->jobs.others == NULL && v->problem->n == v->n &&
+           (n_problems == 1 || (n_problems > 1 && v->folds <= MOST_KEPT));
+}
+
+/* Validates by folds that go on from the solution of all rows, where that may be and comes to its end, and otherwise by
+ * a training each. */
+static hinge_status validate(struct validation *v, double *predictions, hinge_report *report, hinge_error *err)
+{
+    const hinge_params *params = &v->problem->params;
+    bool by_side = false, at_once = false;
+    hinge_report whole = { 0 };
+    HG_TRY(HG_MAKE(err, "the folds of the rows", HG_ARRAY(v->fold, v->n), HG_ZEROS(v->used, v->n),
+                   HG_ZEROS(v->misses_class, v->folds), HG_ARRAY(v->prediction, v->n), HG_ZEROS(v->reports, v->folds)));
+    hinge_status status = draw_folds(v, err);
+    if (status == HINGE_OK && params->task == HINGE_NU_SVC) { /* not for the want of rows in a fold alone */
+        double most = hg_folds_most_nu(v->problem, NULL, 0, v->prediction);
+        if (params->nu > most * (1 + 1e-12))
+            status = hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for these classes; at most %g", params->nu, most);
+    }
+    if (status == HINGE_OK && may_go_at_once(v))
+        status = validate_at_once(v, &whole, &at_once, err);
+    if (!at_once)
+        HG_THEN(status, hg_jobs_run(&v->jobs, &by_side, err));
+    if (status == HINGE_OK) {
+        memcpy(predictions, v->prediction, v->n * sizeof *predictions);
+        if (report != NULL && at_once)
+            *report = whole;
+        else if (report != NULL)
+            sum_reports(v, by_side, report);
+    }
+    hg_free(v->fold);
+    return status;
+}
+
+/* Makes the problem over all rows to check what is asked for before any training, and to deal rows by class. A start
+ * (beta0) is of all rows, and no fold's. */
+static hinge_status cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
+                                   const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
+                                   hinge_error *err)
+{
+    struct hg_problem problem = { 0 };
+    struct validation v = { .problem = &problem, .folds = folds };
+    v.jobs = (struct hg_jobs){ .others = others, .x = x, .y = y, .n_jobs = folds, .begin = hg_now(),
+                               .job = validate_fold, .arg = &v };
+    HG_NEED(err, params, "params");
+    HG_NEED(err, predictions, "predictions");
+    v.jobs.params = *params;
+    v.jobs.params.beta0 = NULL;
+    v.jobs.params.scaling = NULL;
+    HG_TRY(hg_problem_init(&problem, x, y, &v.jobs.params, err));
+    v.jobs.params.scaling = params->scaling;
+    v.n = x->rows;
+    v.jobs.largest = hg_problem_largest(&problem);
+    if (!problem.classifies) /* a calibration would be for nothing */
+        v.jobs.params.probability = 0;
+    hinge_status status =
+        folds >= 2 && folds <= x->rows
+            ? validate(&v, predictions, report, err)
+            : hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", folds, x->rows);
+    hg_problem_free(&problem);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
+                               const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
+                               hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_params_team(params, x, y, folds))
+        status = cross_validate(others, x, y, params, folds, predictions, report, err);
+    return status;
+}
+
+hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
+                                  size_t folds, double *predictions, hinge_report *report, hinge_error *err)
+{
+    return hg_cross_validate(NULL, x, y, params, folds, predictions, report, err);
+}

@@ -1,0 +1,650 @@
+/*
+ * The model's arrays (model.h), what prediction derives from them once, and how wrong values in f32 may be. The parts:
+ * which coefficient belongs to which problem; allocation; then, in the order of hg_model_finish, shift, norms, equal
+ * vectors, the sizes that bounds need, and vectors for f32; last, what a program may set later.
+ *
+ * Prediction in f32 is switched off by options.precision = f64, by a kernel that f32 does not hold, and for models of
+ * at most 65,536 values (hg_model_is_small) unless labels of many examples are asked for.
+ */
+#include "lib/model/model.h"
+#include "lib/base/columns.h"
+#include "lib/base/team.h"
+#include "lib/base/words.h"
+#include "lib/data/params.h"
+
+#include <hinge/scaling.h>
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+size_t hg_model_coef_rows(const hinge_model *model)
+{
+    if (!hinge_task_info(model->task)->classifies)
+        return 1;
+    return model->multiclass == HINGE_ONE_VS_REST ? model->n_classes : model->n_classes - 1;
+}
+
+/* Returns the number of the problem of two classes, first < second, of one-versus-one: pairs 0-1, 0-2, .., 1-2, .. */
+static size_t pair_number(size_t k, size_t first, size_t second)
+{
+    return first * (2 * k - first - 1) / 2 + (second - first - 1);
+}
+
+/* Row m of class c's coefficients belongs to the pair of c and another class: class m where m < c, class m + 1
+ * otherwise, as LIBSVM has it; of one-versus-rest row m is problem m. */
+size_t hg_coef_problem(const hinge_model *m, size_t c, size_t row)
+{
+    if (!hinge_task_info(m->task)->classifies)
+        return 0;
+    if (m->multiclass == HINGE_ONE_VS_REST)
+        return row;
+    size_t other = row < c ? row : row + 1;
+    return pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other));
+}
+
+size_t hg_model_groups(const hinge_model *m)
+{
+    return m->class_sv != NULL ? m->n_classes : 1;
+}
+
+size_t hg_model_group_sv(const hinge_model *m, size_t c)
+{
+    return m->class_sv != NULL ? m->class_sv[c] : m->n_sv;
+}
+
+/* Walks vector by vector, row by row within. The group (class) of a vector is found by counting: at->end is the number
+ * of vectors in the groups passed so far. */
+bool hg_next_coef(const hinge_model *m, struct hg_coef *at)
+{
+    size_t rows = hg_model_coef_rows(m);
+    if (at->next == rows * m->n_sv)
+        return false;
+    at->sv = at->next / rows;
+    at->row = at->next++ % rows;
+    while (at->sv >= at->end)
+        at->end += hg_model_group_sv(m, at->group++);
+    at->problem = hg_coef_problem(m, at->group - 1, at->row);
+    at->value = m->coef[at->row * m->n_sv + at->sv];
+    return true;
+}
+
+/* Makes a model's own arrays, each in a block of its own, as some are replaced later. sv is not cleared, since training
+ * and files fill all of it. */
+hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
+                          size_t n_sv, size_t d)
+{
+    bool classifies = hinge_task_info(task)->classifies, ok = true;
+    hinge_model *m = hg_zalloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    m->task = task;
+    m->kernel = kernel;
+    m->d = d;
+    m->n_sv = n_sv;
+    m->n_classes = classifies ? n_classes : 2;
+    m->multiclass = classifies && n_classes > 2 ? multiclass : HINGE_ONE_VS_ONE;
+    m->n_problems = classifies ? hg_count_problems(multiclass, n_classes) : 1;
+    if (classifies)
+        ok = HG_ROOM(HG_ZEROS(m->labels, n_classes)) && HG_ROOM(HG_ZEROS(m->class_sv, n_classes));
+    ok = ok && HG_ROOM(HG_ZEROS(m->rho, m->n_problems)) && HG_ROOM(HG_ZEROS(m->coef, hg_model_coef_rows(m) * n_sv));
+    ok = ok &&
+         (kernel.type == HINGE_PRECOMPUTED ? HG_ROOM(HG_ZEROS(m->sv_serial, n_sv)) : HG_ROOM(HG_TABLE(m->sv, n_sv, d)));
+    if (ok)
+        return m;
+    hinge_model_free(m);
+    return NULL;
+}
+
+/* Clears the derived part without freeing it, for a copy whose original still owns it. */
+static void forget_derived(hinge_model *m)
+{
+    size_t first = offsetof(struct hinge_model, merged); /* all behind it is derived */
+    memset((char *)m + first, 0, sizeof *m - first);
+}
+
+/* Frees what hg_model_finish has made; norms32 stands in the block of norms. */
+static void free_derived(hinge_model *m)
+{
+    void *all[] = { m->shift, m->sv32, m->panels, m->norms, m->coef32, m->weights, m->coef_sum, m->seen };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        hg_free(all[i]);
+    hg_equal_table_free(&m->equal);
+    hinge_model_free(m->merged);
+    forget_derived(m);
+}
+
+void hinge_model_free(hinge_model *m)
+{
+    if (m == NULL)
+        return;
+    void *all[] = { m->labels,      m->class_sv, m->rho,    m->objectives, m->coef,          m->sv,
+                    m->sv_serial,   m->sv_index, m->prob_a, m->prob_b,     m->density_marks, m->scale_factor,
+                    m->scale_offset, m->scale_origin, m->scale_base, m->training, m->columns };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        hg_free(all[i]);
+    hg_words_free(&m->words);
+    hg_words_free(&m->names);
+    hg_words_free(&m->target);
+    free_derived(m);
+    hg_free(m);
+}
+
+/* ---- the derived part -------------------------------------------------------------------------------------------- */
+
+struct hg_points hg_model_points(const hinge_model *m, hinge_dtype type)
+{
+    if (type == HINGE_F32 && m->sv32 != NULL)
+        return (struct hg_points){ .x = { m->sv32, HINGE_F32, m->n_sv, m->d, m->d }, .n = m->n_sv };
+    return (struct hg_points){ .x = { m->sv, HINGE_F64, m->n_sv, m->d, m->d }, .shift = m->shift, .n = m->n_sv };
+}
+
+const void *hg_model_norms(const hinge_model *m, hinge_dtype type)
+{
+    return type == HINGE_F32 ? (const void *)m->norms32 : (const void *)m->norms;
+}
+
+/* Takes the means of the SVs off under the rule by which training takes off those of the data (hg_points_centre): RBF
+ * is the same for shifted vectors, and norms lose fewer digits. false: no memory. */
+static bool choose_shift(hinge_model *m, int threads)
+{
+    if (!hg_kernel_row(m->kernel.type)->translation_invariant || m->n_sv == 0)
+        return true;
+    bool wanted;
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    points.nonzeros = hg_points_nonzeros(&points, threads);
+    m->shift = hg_points_centre(&points, threads, &wanted);
+    return m->shift != NULL || !wanted;
+}
+
+/* Up to 65,536 values, 512 KB in f64, a model stays in a processor's cache. */
+bool hg_model_is_small(const hinge_model *m)
+{
+    return m->n_sv * m->d <= 65536;
+}
+
+/* ---- how wrong f32 may be ---------------------------------------------------------------------------------------- */
+
+/* Promises 1e-4 of max(1, largest |rho|): the scale that decision values have, and what hinge.h says of precision
+ * "auto". */
+double hg_model_promise(const hinge_model *m)
+{
+    double scale = 1;
+    for (size_t p = 0; p < m->n_problems; p++)
+        scale = fmax(scale, fabs(m->rho[p]));
+    return 1e-4 * scale;
+}
+
+/* Bounds the error of f = sum coef K(x, z) in f32, u = 2^-24 being half a unit of the last place, by the errors of dot
+ * products (hg_dot_error), map and sums. RBF: an error of `lost` in gamma |x - z|^2 multiplies K by exp(lost) at most,
+ * so that share = expm1(lost + ..) is relative to sum |coef| K, and `rest` is for values that are next to 0 in f32.
+ * lost grows with gamma (|x|^2 + |z|^2), as norms and dot product cancel. Other kernels have no such factor: the
+ * largest error of a value for |<x, z>| <= |x| |z|, times coef_sum. */
+struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
+{
+    static const double ulp = 0x1p-24;
+    double least = 3 * FLT_MIN * (double)m->n_sv;
+    /* of values times coefficients: five in f32 at a time as they are made, or a tile's */
+    bool summed = m->kernel.type == HINGE_RBF && hg_model_coef_rows(m) == 1;
+    double sums = summed ? 8 * ulp : hg_dot_error(HINGE_F32, HG_TILE_COLS) + 2 * ulp;
+    if (m->kernel.type == HINGE_RBF) {
+        double both = m->kernel.gamma * (norm + m->largest_norm);
+        double lost = (hg_dot_error(HINGE_F32, m->most_nonzeros) + 3 * ulp) * both; /* of gamma ||x - z||^2 */
+        if (!(lost <= 1))
+            return (struct hg_doubt){ INFINITY, INFINITY, 0 };
+        /* and of the vectors, 2 sqrt(2 both) ulps a root of gamma ||x - z||^2: 4 where K is over exp(-16), 9.3 where it
+         * is not 0 in f32; of the map */
+        double near = 12 * ulp * sqrt(both), far = 27 * ulp * sqrt(both);
+        return (struct hg_doubt){ expm1(lost + near) + 16 * ulp + sums, 1e-37 + 1.2e-7 * expm1(lost + far), least };
+    }
+    double x = sqrt(norm), z = sqrt(m->largest_norm), d = (double)m->d;
+    double product = x * z + d * FLT_MIN / ulp * (1 + x + z); /* of features that are less than f32 holds as well */
+    double largest = hg_kernel_row(m->kernel.type)->needs_norms ? HG_MAX(norm, m->largest_norm) : product;
+    double error = hg_kernel_error(&m->kernel, HINGE_F32, m->d, largest), most = hg_kernel_most(&m->kernel, product);
+    return (struct hg_doubt){ 0, error + sums * most, least * fmax(most, 1) };
+}
+
+struct longest {
+    const hinge_model *model;
+    double nonzeros; /* atomic */
+};
+
+/* Counts features of shifted SVs that are not 0. */
+static void find_longest(void *arg, int thread, size_t first, size_t end)
+{
+    struct longest *l = arg;
+    const hinge_model *m = l->model;
+    (void)thread;
+    for (size_t i = first; i < end; i++) {
+        size_t count = 0;
+        for (size_t c = 0; c < m->d; c++)
+            count += m->sv[i * m->d + c] != (m->shift != NULL ? m->shift[c] : 0);
+        hg_raise(&l->nonzeros, (double)count);
+    }
+}
+
+/* Derives what bounds need: coef_sum, the sum of |coef| of each problem; mixed, whether a row of coef has both signs
+ * within a class, as sums of |coef| K are then not |sums of coef K|; largest_norm and most_nonzeros of shifted SVs. */
+static bool derive_sizes(hinge_model *m, int threads)
+{
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    m->coef_sum = hg_zalloc(m->n_problems, sizeof *m->coef_sum);
+    m->mixed = false;
+    m->largest_norm = 0;
+    m->most_nonzeros = 0;
+    for (size_t c = 0, sv = 0; m->coef_sum != NULL && c < hg_model_groups(m); sv += hg_model_group_sv(m, c++))
+        for (size_t row = 0; row < hg_model_coef_rows(m); row++) {
+            double sum = 0, size = 0, *of = &m->coef_sum[hg_coef_problem(m, c, row)];
+            for (size_t i = sv; i < sv + hg_model_group_sv(m, c); i++) {
+                sum += m->coef[row * m->n_sv + i];
+                size += fabs(m->coef[row * m->n_sv + i]);
+            }
+            *of += size;
+            m->mixed = m->mixed || fabs(sum) < size * (1 - 1e-9);
+        }
+    for (size_t i = 0; i < m->n_sv && m->sv != NULL && m->kernel.type != HINGE_USER; i++)
+        m->largest_norm = fmax(m->largest_norm, m->norms != NULL ? m->norms[i] : hg_points_norm(&points, i, HINGE_F64));
+    struct longest longest = { m, 0 };
+    hg_share(threads, m->sv != NULL ? m->n_sv : 0, 64, find_longest, &longest);
+    m->most_nonzeros = (size_t)longest.nonzeros;
+    return m->coef_sum != NULL;
+}
+
+/* Estimates what a decision value in f32 may be off by for the model's own SVs, on average over some of them (x) and
+ * with the sum of |coef| K taken from some (z); false: no memory. */
+static bool typical_doubt(const hinge_model *m, double *doubt)
+{
+    enum { ROWS = 16, COLS = 256 };
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    size_t rows = HG_MIN(m->n_sv, (size_t)ROWS), cols = HG_MIN(m->n_sv, (size_t)COLS), d = m->d;
+    double *x, *z, most = 0, size = 0, value[ROWS] = { 0 }, norm[ROWS];
+    if (!HG_ROOM(HG_TABLE(x, rows, d), HG_ARRAY(z, d)))
+        return false;
+    for (size_t p = 0; p < m->n_problems; p++)
+        most = fmax(most, m->coef_sum[p]);
+    for (size_t r = 0; r < rows; r++) {
+        hg_points_pack(&points, NULL, r * m->n_sv / rows, 1, HINGE_F64, x + r * d, d);
+        norm[r] = hg_points_norm(&points, r * m->n_sv / rows, HINGE_F64);
+    }
+    for (size_t c = 0; c < cols; c++) {
+        size_t j = c * m->n_sv / cols;
+        double coef = 0, other = m->norms != NULL ? m->norms[j] : 0;
+        hg_points_pack(&points, NULL, j, 1, HINGE_F64, z, d);
+        for (size_t row = 0; row < hg_model_coef_rows(m); row++)
+            coef += fabs(m->coef[row * m->n_sv + j]);
+        for (size_t r = 0; r < rows; r++)
+            value[r] += coef * fabs(hg_kernel_value(&m->kernel, hg_dot(x + r * d, z, d), norm[r], other));
+        size += coef;
+    }
+    *doubt = 0;
+    for (size_t r = 0; r < rows; r++) {
+        struct hg_doubt own = hg_model_doubt(m, norm[r]);
+        *doubt += (own.share * (own.share > 0 && size > 0 ? value[r] / size : 0) + own.rest) * most / (double)rows;
+    }
+    hg_free(x);
+    return true;
+}
+
+/* Says whether prediction in f32 can be tried. */
+static bool may_be_f32(const hinge_model *m)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
+    return !m->beyond_f32 && row->source == HG_FROM_DOTS && m->kernel.type != HINGE_LINEAR;
+}
+
+/* Says whether f32 leaves few labels open. A label hangs on the sign, or on which value is larger, so that 2,000 times
+ * the promise, 0.2 of the scale, leaves most labels decided; what is not is predicted again in f64. */
+static bool tells_labels(const hinge_model *m, double doubt)
+{
+    return !hinge_task_info(m->task)->regresses && doubt <= 2000 * hg_model_promise(m);
+}
+
+bool hg_model_f32_tells_labels(const hinge_model *m)
+{
+    double doubt;
+    return may_be_f32(m) && typical_doubt(m, &doubt) && tells_labels(m, doubt);
+}
+
+/* Chooses what "auto" begins with. Small models predict in f64. Large ones in f32, and in f64 again what f32 is too
+ * coarse for, where that is likely to be little: labels that f32 leaves open, or values that may be wrong by more than
+ * is promised. false: no memory. */
+static bool choose_f32(hinge_model *m)
+{
+    m->f32_is_enough = m->f32_for_values = false;
+    m->beyond_f32 = hg_kernel_beyond_f32(&m->kernel, m->largest_norm);
+    if (!may_be_f32(m) || hg_model_is_small(m))
+        return true;
+    double doubt;
+    if (!typical_doubt(m, &doubt))
+        return false;
+    m->f32_for_values = doubt <= hg_model_promise(m) / 2;
+    m->f32_is_enough = m->f32_for_values || tells_labels(m, doubt);
+    return true;
+}
+
+/* Rounds coefficients to f32; absolute values behind them give sums of |coef| K, by which errors are bounded. */
+void hg_model_coef32(const hinge_model *m, const uint32_t *order, float *values)
+{
+    size_t count = hg_model_coef_rows(m) * m->n_sv;
+    for (size_t i = 0; i < count; i++) {
+        size_t sv = i % m->n_sv;
+        values[i] = (float)m->coef[order != NULL ? i - sv + order[sv] : i];
+        values[count + i] = fabsf(values[i]);
+    }
+}
+
+/* ---- equal examples ---------------------------------------------------------------------------------------------- */
+
+/* Hashes the bits of a norm by a multiplication (Fibonacci hashing); seen_slots is a power of 2. */
+size_t hg_model_seen(const hinge_model *m, double norm)
+{
+    uint64_t bits;
+    memcpy(&bits, &norm, sizeof bits);
+    return (size_t)(bits * 0x9e3779b97f4a7c15 >> 32) & (m->seen_slots - 1);
+}
+
+/* Makes the table by which an example that equals a support vector gets exactly 1 as its kernel value, as in training.
+ * `seen` has 1 for each norm of an SV, in f64 and in f32: most examples are known not to be equal to any by their norm
+ * alone. At least 16 slots a vector keep chance hits few. Other kernels need the table for merging alone. */
+static bool derive_equal(hinge_model *m, int threads)
+{
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
+    if (row->source != HG_FROM_DOTS || m->kernel.type == HINGE_LINEAR)
+        return true;
+    if (hg_equal_table_init(&m->equal, &points, threads, NULL) != HINGE_OK)
+        return false;
+    if (m->kernel.type != HINGE_RBF)
+        return true;
+    for (m->seen_slots = 64; m->seen_slots < 16 * m->n_sv; m->seen_slots *= 2)
+        ;
+    m->seen = hg_zalloc(m->seen_slots, 1);
+    for (size_t i = 0; m->seen != NULL && i < m->n_sv; i++)
+        m->seen[hg_model_seen(m, m->norms[i])] = m->seen[hg_model_seen(m, m->norms32[i])] = 1;
+    return m->seen != NULL;
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+/* Takes panels also where GEMM would be as fast or a little faster, but the model is small: examples come one by one
+ * then, and GEMM packs all SVs anew for each. */
+static bool wants_panels(hinge_model *m, const struct hg_points *sv, hinge_dtype type, int threads)
+{
+    int level = hg_cpu_level(0);
+    double nonzeros = hg_points_nonzeros(sv, threads);
+    m->dense = hg_lists_are_dense(nonzeros, m->d);
+    if (m->n_sv < hg_panel_cols(type) / 4) /* panels would be mostly empty */
+        return false;
+    return hg_lists_win(nonzeros, m->d, type, level) || (hg_model_is_small(m) && m->d <= HG_STRETCH && level >= 3);
+}
+
+struct derivation { /* of support vectors in another layout */
+    const struct hg_points *sv;
+    hinge_dtype type;
+    char *to, *rows; /* rows: of each thread, for one panel's */
+    size_t ld;
+};
+
+/* Packs panels of SVs [first, end). */
+static void pack_panels(void *arg, int thread, size_t first, size_t end)
+{
+    const struct derivation *t = arg;
+    size_t size = hg_size_of(t->type), width = hg_panel_cols(t->type);
+    for (size_t i = first; i < end; i += width)
+        hg_points_panels(t->sv, NULL, i, HG_MIN(width, end - i), t->type, t->to + i * t->sv->x.cols * size,
+                         t->rows + (size_t)thread * width * t->ld * size, t->ld);
+}
+
+static void pack_rows(void *arg, int thread, size_t first, size_t end)
+{
+    const struct derivation *t = arg;
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        hg_points_pack(t->sv, NULL, i, 1, t->type, t->to + i * t->ld * hg_size_of(t->type), t->ld);
+}
+
+/* Lays the SVs out as panels (kernels/panel.h), in the type that prediction begins with; each thread packs its own
+ * panels through rows of work space. false: no memory. */
+static bool derive_panels(hinge_model *m, const struct hg_points *sv, int threads)
+{
+    hinge_dtype type = m->f32_is_enough ? HINGE_F32 : HINGE_F64;
+    size_t ld = HG_MAX(m->d, (size_t)1), size = hg_size_of(type), width = hg_panel_cols(type);
+    if (!wants_panels(m, sv, type, threads))
+        return true;
+    char *rows = hg_alloc((size_t)threads * width * ld, size);
+    char *panels = m->panels = hg_alloc(hg_panels_size(m->n_sv, m->d, type), size);
+    struct derivation pass = { sv, type, panels, rows, ld };
+    hg_share(threads, rows != NULL && panels != NULL ? m->n_sv : 0, 4 * width, pack_panels, &pass);
+    hg_free(rows);
+    return rows != NULL && panels != NULL;
+}
+
+/* Makes norms of the shifted SVs, in f64 and of the vectors as rounded to f32. */
+static bool derive_norms(hinge_model *m, int threads)
+{
+    if (!hg_kernel_row(m->kernel.type)->needs_norms)
+        return true;
+    struct hg_points f64 = hg_model_points(m, HINGE_F64);
+    if (!HG_ROOM(HG_ARRAY(m->norms, m->n_sv), HG_ARRAY(m->norms32, m->n_sv)))
+        return false;
+    hg_points_norms(&f64, HINGE_F64, m->norms, threads);
+    hg_points_norms(&f64, HINGE_F32, m->norms32, threads);
+    return true;
+}
+
+/* Makes what predictions in f32 need: support vectors as panels or plain rows, and coefficients. */
+static bool derive_f32(hinge_model *m, int threads)
+{
+    if (!choose_f32(m))
+        return false;
+    bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS;
+    size_t coefs = hg_model_coef_rows(m) * m->n_sv;
+    struct hg_points f64 = hg_model_points(m, HINGE_F64);
+    if (dots && m->kernel.type != HINGE_LINEAR && !derive_panels(m, &f64, threads))
+        return false;
+    if (m->f32_is_enough && m->panels == NULL) {
+        float *sv32 = hg_alloc(m->n_sv * m->d, sizeof *sv32);
+        if (sv32 == NULL)
+            return false;
+        struct derivation pass = { .sv = &f64, .type = HINGE_F32, .to = (char *)sv32, .ld = m->d };
+        hg_share(threads, m->n_sv, 256, pack_rows, &pass);
+        m->sv32 = sv32;
+    }
+    if (m->f32_is_enough && (m->coef32 = hg_alloc(2 * coefs, sizeof *m->coef32)) != NULL)
+        hg_model_coef32(m, NULL, m->coef32);
+    return m->coef32 != NULL || !m->f32_is_enough;
+}
+
+/* Makes w of each problem: w = sum coef x over the SVs, in twice the working precision (hg_add_multiple) and rounded
+ * once: where features are far from 0 it is little of its terms. */
+static bool collapse_linear(hinge_model *m)
+{
+    if (m->kernel.type != HINGE_LINEAR)
+        return true;
+    size_t values;
+    double *low = NULL;
+    if (!hg_mul(m->n_problems, m->d, &values) || !HG_ROOM(HG_ZEROS(m->weights, values)) ||
+        !HG_ROOM(HG_ZEROS(low, values)))
+        return false;
+    for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);)
+        hg_add_multiple(m->weights + c.problem * m->d, low + c.problem * m->d, c.value, m->sv + c.sv * m->d, m->d);
+    for (size_t k = 0; k < values; k++)
+        m->weights[k] += isfinite(low[k]) ? low[k] : 0;
+    hg_free(low);
+    return true;
+}
+
+/* Derives in the order of need: the shift changes norms, norms tell which vectors are equal, and a model that merges
+ * has no use for the rest, since the merged one predicts. The table of equal vectors stays for RBF alone. */
+hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)
+{
+    threads = hg_team_size(threads, (double)m->n_sv * (double)m->d);
+    bool ok = choose_shift(m, threads) && derive_norms(m, threads) && derive_equal(m, threads);
+    hinge_status status = ok ? hg_model_merge(m, threads, &m->merged, err) : HINGE_OK;
+    if (m->merged != NULL || m->seen == NULL)
+        hg_equal_table_free(&m->equal);
+    if (status != HINGE_OK || m->merged != NULL)
+        return status;
+    if (!ok || !derive_sizes(m, threads) || !derive_f32(m, threads) || !collapse_linear(m))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
+                       m->n_sv, m->d);
+    return HINGE_OK;
+}
+
+/* Takes over `changed`, a copy of *m with other SVs or scaling (which it owns), and derives the rest anew. On failure
+ * *m is as it was; what either loses is freed. */
+static hinge_status replace(hinge_model *m, hinge_model *changed, hinge_error *err)
+{
+    forget_derived(changed);
+    hinge_model old = *m;
+    hinge_status status = hg_model_finish(changed, 1, err);
+    hinge_model *losing = status == HINGE_OK ? &old : changed, *staying = status == HINGE_OK ? changed : &old;
+    free_derived(losing);
+    if (losing->sv != staying->sv)
+        hg_free(losing->sv);
+    double *const lost[] = { losing->scale_factor, losing->scale_offset, losing->scale_origin, losing->scale_base };
+    if (losing->scale_factor != staying->scale_factor)
+        for (int k = 0; k < 4; k++)
+            hg_free(lost[k]);
+    *m = *staying;
+    return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+/* Gives each SV zeros for the new features. As the shift may be another then, all that is derived is made anew. */
+hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *err)
+{
+    HG_NEED(err, m, "model");
+    if (n_features < m->d)
+        return hg_fail(err, HINGE_EINVAL, "n_features: %zu, but the model has %zu already", n_features, m->d);
+    if (n_features == m->d || m->sv == NULL)
+        return hg_ok(err);
+    if (m->scale_factor != NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: it scales %zu features; how others are scaled is not known", m->d);
+    hinge_model wide = *m;
+    double *sv;
+    HG_TRY(HG_MAKE(err, "wider support vectors", HG_TABLE(sv, m->n_sv, n_features)));
+    memset(sv, 0, m->n_sv * n_features * sizeof *sv);
+    for (size_t i = 0; i < m->n_sv; i++)
+        memcpy(sv + i * n_features, m->sv + i * m->d, m->d * sizeof *sv);
+    wide.sv = sv;
+    wide.d = n_features;
+    return replace(m, &wide, err);
+}
+
+/* Notes which columns of files the features are: text that has others as well is then read by these alone. */
+hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size_t n, hinge_error *err)
+{
+    HG_NEED(err, m, "model");
+    if (m->sv == NULL || m->scale_factor != NULL || n != m->d)
+        return hg_fail(err, HINGE_EINVAL, "columns: %zu of a model with %zu features%s", n, m->d,
+                       m->sv == NULL              ? ", of a precomputed kernel"
+                       : m->scale_factor != NULL ? ", which it scales"
+                                                  : "");
+    HG_TRY(hg_columns_check(columns, n, err));
+    size_t *copy;
+    HG_TRY(HG_MAKE(err, "the columns of files", HG_ARRAY(copy, n)));
+    memcpy(copy, columns, n * sizeof *copy);
+    hg_free(m->columns);
+    m->columns = copy;
+    m->n_columns = n;
+    return hg_ok(err);
+}
+
+const size_t *hinge_model_columns(const hinge_model *m, size_t *n)
+{
+    *n = m != NULL ? m->n_columns : 0;
+    return m != NULL ? m->columns : NULL;
+}
+
+/* Copies the words that labels stand for, and checks that each label has one; NULL or none takes them away. */
+hinge_status hinge_model_set_words(hinge_model *m, const hinge_words *words, hinge_error *err)
+{
+    hinge_words copy = { 0 };
+    HG_NEED(err, m, "model");
+    if (words != NULL && words->count > 0) {
+        if (m->labels == NULL)
+            return hg_fail(err, HINGE_EINVAL, "words: the model has no classes that they could name");
+        for (size_t k = 0; k < m->n_classes; k++)
+            if (hinge_word(words, m->labels[k], NULL) == NULL)
+                return hg_fail(err, HINGE_EINVAL, "words: there are %zu, and the label %g has none", words->count,
+                               m->labels[k]);
+        HG_TRY(hg_words_collect(words, NULL, 0, &copy, NULL, err));
+    }
+    hg_words_free(&m->words);
+    m->words = copy;
+    return hg_ok(err);
+}
+
+const hinge_words *hinge_model_words(const hinge_model *m)
+{
+    return m != NULL && m->words.count > 0 ? &m->words : NULL;
+}
+
+/* Copies both; words are unique and hold no control character, as hg_words_collect checks. */
+hinge_status hinge_model_set_names(hinge_model *m, const hinge_words *names, const char *target, hinge_error *err)
+{
+    hinge_words none = { 0 }, copy, copy_of_target;
+    HG_NEED(err, m, "model");
+    names = names == NULL ? &none : names;
+    if (names->count > m->d)
+        return hg_fail(err, HINGE_EINVAL, "names: %zu, and the model has %zu features", names->count, m->d);
+    HG_TRY(hg_words_collect(names, NULL, 0, &copy, NULL, err));
+    hinge_status status =
+        hg_words_collect(&(hinge_words){ target != NULL, &target }, NULL, 0, &copy_of_target, NULL, err);
+    if (status != HINGE_OK) {
+        hg_words_free(&copy);
+        return status;
+    }
+    hg_words_free(&m->names);
+    hg_words_free(&m->target);
+    m->names = copy;
+    m->target = copy_of_target;
+    return hg_ok(err);
+}
+
+const hinge_words *hinge_model_names(const hinge_model *m)
+{
+    return m != NULL && m->names.count > 0 ? &m->names : NULL;
+}
+
+const char *hinge_model_target(const hinge_model *m)
+{
+    return m != NULL && m->target.count > 0 ? m->target.word[0] : NULL;
+}
+
+/* Checks that the map is finite, and derives anew, since shift and norms are those of scaled features. */
+hinge_status hg_model_set_scaling(hinge_model *m, const double *const part[4], hinge_error *err)
+{
+    bool scales = part[0] != NULL && part[1] != NULL;
+    hinge_status status = HINGE_OK;
+    HG_NEED(err, m, "model");
+    if (m->sv == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: the values of a precomputed kernel cannot be scaled");
+    if (m->columns != NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: it knows some columns of its examples only, which are not scaled");
+    for (size_t c = 0; scales && c < m->d; c++)
+        if (!isfinite(part[0][c]) || !isfinite(part[1][c]))
+            return hg_fail(err, HINGE_EINVAL, "scaling: x * %g + %g of feature %zu is not finite", part[0][c],
+                           part[1][c], c);
+    hinge_model scaled = *m;
+    double **const to[] = { &scaled.scale_factor, &scaled.scale_offset, &scaled.scale_origin, &scaled.scale_base };
+    for (int k = 0; k < 4; k++) {
+        *to[k] = NULL;
+        if (scales && part[k] != NULL)
+            HG_THEN(status, HG_MAKE(err, "the scaling of features", HG_ARRAY(*to[k], m->d)));
+        if (*to[k] != NULL)
+            memcpy(*to[k], part[k], m->d * sizeof *part[k]);
+    }
+    if (status == HINGE_OK)
+        return replace(m, &scaled, err);
+    for (int k = 0; k < 4; k++)
+        hg_free(*to[k]);
+    return status;
+}
+
+hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset, hinge_error *err)
+{
+    if ((factor == NULL) != (offset == NULL))
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL, and the other is not", factor == NULL ? "factor" : "offset");
+    return hg_model_set_scaling(m, (const double *const[4]){ factor, offset }, err);
+}

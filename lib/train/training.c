@@ -1,0 +1,231 @@
+/*
+ * Training: data and parameters become two-class problems (problem.c), each is solved over its distinct rows
+ * (distinct.c, solve.c), what comes out is packed into a model (pack.c), and that is calibrated where it is asked for
+ * (calibrate.c). This file makes what all problems share, chooses the solver and the way in which problems run, and has
+ * the entry, hinge_train. Read training.h before, and solve.c after.
+ */
+#include "lib/train/training.h"
+#include "lib/base/team.h"
+#include "lib/folds/folds.h"
+#include "lib/train/lowrank.h"
+#include "lib/data/params.h"
+#include "lib/model/scaling.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the points -------------------------------------------------------------------------------------------------- */
+
+enum { TINY = 64 }; /* examples whose rows take no longer in f64 than the proof of what f32 made of them */
+
+bool hg_wants_f32(const struct hg_training *t)
+{
+    bool wanted = t->params->precision == HINGE_PRECISION_F32 ||
+                  (t->params->precision == HINGE_PRECISION_AUTO && t->problem.x.rows > TINY);
+    return wanted && t->params->kernel.type != HINGE_USER && !t->interior && !t->beyond_f32;
+}
+
+static hinge_status make_copy(struct hg_training *t, hinge_error *err)
+{
+    t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, t->problem.norm);
+    return hg_copy_init(&t->copy, &t->distinct.problem, !t->interior, hg_wants_f32(t), err);
+}
+
+/* Makes cells, where values between some of them are negligible: kernels/cells.h says what they buy. Pairs are far from
+ * squared distance d2 on, where (sum of all boxes) exp(-gamma d2) <= eps / 10,000: what is left out then changes no
+ * gradient by more than that, whatever the coefficients. Counts cost less than what cells would spare, and go
+ * without. */
+static hinge_status make_cells(struct hg_training *t, hinge_error *err)
+{
+    const hinge_params *p = t->params;
+    double box = 0;
+    if (p->kernel.type != HINGE_RBF || !(p->kernel.gamma > 0) || t->interior || t->copy.hamming.features > 0)
+        return HINGE_OK;
+    for (size_t i = 0; i < t->problem.n; i++)
+        box += t->problem.weight[i] * HG_MAX(p->C, 1.0);
+    hinge_status status =
+        hg_cells_init(&t->cells, &t->copy.points, log(1e4 * box / p->eps) / p->kernel.gamma, t->threads, err);
+    if (status == HINGE_OK && t->cells.count > 0)
+        t->distinct.problem.points.cells = t->copy.points.cells = &t->cells;
+    return status;
+}
+
+/* ---- all problems ------------------------------------------------------------------------------------------------ */
+
+/* Counts (n + 64)^2 doubles for SMO, whether they are rows or Newton's K_AA; the interior point's systems are some 40
+ * of (d + 64)^2. An overflow is more than any budget: SIZE_MAX. */
+size_t hg_problem_bytes(const struct hg_training *t, size_t n)
+{
+    size_t side = (t->interior ? t->problem.d : n) + 64, bytes;
+    return hg_mul(side, side * (t->interior ? 40 : 1) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
+}
+
+static size_t most_bytes(const struct hg_training *t)
+{
+    return t->problem.n_problems > 0 ? hg_problem_bytes(t, hg_problem_largest(&t->distinct.problem)) : 0;
+}
+
+/* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: then no row is
+ * evicted, Newton's steps have room as they have in turn, and the results are the same. One thread, or a budget that is
+ * too small (params.cache_bytes), switches it off. */
+bool hg_side_by_side(const struct hg_training *t)
+{
+    size_t all;
+    return t->threads > 1 && t->problem.n_problems > 1 && hg_mul(most_bytes(t), (size_t)t->threads, &all) &&
+           all <= t->cache_bytes;
+}
+
+/* Returns the budget for rows where the caller gives none: what the largest problem needs, but at least an eighth and
+ * at most half of the machine's memory. Problems of 512 KB and less get 64 MB without asking the system for its memory,
+ * which takes longer than they do. */
+static size_t default_cache(const struct hg_training *t)
+{
+    const size_t small = (size_t)1 << 19;
+    size_t need = most_bytes(t);
+    if (need <= small)
+        return 128 * small; /* several problems side by side, as below */
+    size_t half = hg_total_memory() / 2;
+    return HG_MIN(HG_MAX(need, half / 4), half);
+}
+
+/* Chooses the solver: the one asked for; else the interior point where it alone serves (hard margin, a rank), or where
+ * counted work says that it pays (linear kernels of few features) and nothing asks for what SMO alone has. A start is
+ * such a thing: the interior point needs none and has no use for it. */
+static bool uses_interior(const struct hg_problem *pr)
+{
+    const hinge_params *p = &pr->params;
+    if (p->solver != HINGE_SOLVER_AUTO)
+        return p->solver == HINGE_SOLVER_INTERIOR_POINT;
+    return hg_params_need_interior(p) || (hg_params_leave_solver(p) && p->beta0 == NULL && hg_lowrank_pays(pr));
+}
+
+/* Frees a training at any stage of being made: what is not there yet is NULL. */
+static void training_free(struct hg_training *t)
+{
+    for (size_t p = 0; t->solutions != NULL && p < t->problem.n_problems; p++)
+        hg_free(t->solutions[p].point);
+    for (int k = 0; t->rooms != NULL && k < t->threads; k++) {
+        hg_arena_free(&t->rooms[k].rows);
+        hg_arena_free(&t->rooms[k].panels);
+    }
+    hg_free(t->solutions); /* and with them the rooms */
+    hg_copy_free(&t->copy);
+    hg_cells_free(&t->cells);
+    hg_distinct_free(&t->distinct);
+    hg_problem_free(&t->problem);
+    pthread_mutex_destroy(&t->lock);
+}
+
+/* Makes all that problems of a training share: classes and weights, distinct rows, the copy that kernels read, cells.
+ * The order is that of need: the choice of the solver decides which copy there is, and counts decide whether there are
+ * cells. */
+static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, const double *y,
+                                  const hinge_params *params, hinge_error *err)
+{
+    *t = (struct hg_training){ .begin = hg_now() };
+    pthread_mutex_init(&t->lock, NULL);
+    HG_TRY(hg_problem_init(&t->problem, x, y, params, err));
+    HG_TRY(hg_distinct_init(&t->distinct, &t->problem, err));
+    t->params = &t->problem.params;
+    t->threads = t->problem.threads;
+    t->interior = uses_interior(&t->distinct.problem);
+    t->cache_bytes = t->params->cache_bytes > 0 ? t->params->cache_bytes : default_cache(t);
+    HG_TRY(HG_MAKE(err, "two-class problems", HG_ZEROS(t->solutions, t->problem.n_problems),
+                   HG_ZEROS(t->rooms, (size_t)t->threads)));
+    size_t most = hg_problem_largest(&t->distinct.problem);
+    for (int k = 0; k < t->threads; k++)
+        t->rooms[k].rows.most_points = t->rooms[k].panels.most_points = most;
+    if (most <= 2048) /* of larger ones memory is what counts */
+        hg_let_heap_stay();
+    HG_TRY(make_copy(t, err));
+    return make_cells(t, err);
+}
+
+/* Returns to what a calibration's folds are solved: a hundred times eps, but a tenth of a margin at most, and of a tube
+ * no more than its half width. Such an error of decision values changes a sigmoid in its third digit (doc/tried.md). */
+static double fold_eps(const hinge_params *p)
+{
+    double most = p->task == HINGE_C_SVC ? 0.1 : HG_MIN(0.1, p->p);
+    return HG_MAX(p->eps, HG_MIN(most, 100 * p->eps));
+}
+
+/* Trains a model, through its problems. refold: NULL, or room for the folds of the problems, which is filled where that
+ * can be; where only the folds are wanted (refold->fold) and they cannot be had so, nothing is trained, and
+ * refold->start stays NULL. Folds' models are made after the whole's, and their failure is the training's. */
+static hinge_status train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                          struct hg_refold *refold, hinge_report *report, hinge_error *err)
+{
+    struct hg_training t;
+    hinge_status status = training_init(&t, x, y, params, err);
+    t.refold = status == HINGE_OK && refold != NULL && hg_refold_may(&t) ? refold : NULL;
+    if (t.refold != NULL)
+        status = hg_refold_init(refold, &t.problem, err);
+    if (status == HINGE_OK && refold != NULL && refold->fold != NULL && t.refold == NULL) {
+        training_free(&t);
+        return HINGE_OK;
+    }
+    HG_THEN(status, hg_begin_together(&t, err));
+    HG_THEN(status, hg_each(t.problem.n_problems, hg_side_by_side(&t), t.threads, hg_solve_problem, &t, err));
+    hg_end_together(&t);
+    HG_THEN(status, hg_build_model(&t, model, err));
+    if (t.refold != NULL && t.refold->solutions != NULL)
+        status = hg_refold_predict(&t, status, err);
+    if (status == HINGE_OK)
+        hg_fill_report(&t, *model, report);
+    training_free(&t);
+    return status;
+}
+
+hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge_params *params,
+                             struct hg_refold *refold, hinge_report *report, hinge_error *err)
+{
+    hinge_model *model = NULL;
+    hinge_status status = train(&model, x, y, params, refold, report, err);
+    hinge_model_free(model);
+    return status;
+}
+
+/* Scales a copy of the rows where that is asked for, trains, attaches the scaling to the model, and calibrates it. The
+ * decision values of folds that the training has found on its way (refold) spare the calibration its trainings. *model
+ * and *report are written only when all has gone well. */
+static hinge_status train_whole(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                                hinge_report *report, hinge_error *err)
+{
+    struct hg_scaled scaled;
+    hinge_report r = { 0 };
+    hinge_model *m = NULL;
+    double begin = hg_now();
+    hg_ok(err);
+    HG_NEED(err, model, "model");
+    HG_NEED(err, params, "params");
+    HG_TRY(hg_scaled_init(&scaled, x, params, err));
+    struct hg_refold refold = { .folds = HG_FOLDS, .eps = fold_eps(params) };
+    bool refolds = params->probability && params->scaling == NULL; /* otherwise each fold has its own scaling */
+    hinge_status status = train(&m, &scaled.x, y, &scaled.params, refolds ? &refold : NULL, &r, err);
+    if (status == HINGE_OK && params->scaling != NULL)
+        status = hinge_scaling_attach(&scaled.scaling, m, err);
+    r.memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
+    hg_scaled_free(&scaled);
+    if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
+        status = hg_calibrate_by_folds(NULL, &refold, m, x, y, params, begin, &r.outcome, err);
+        r.seconds = hg_now() - begin;
+    }
+    hg_free(refold.start);
+    if (status != HINGE_OK) {
+        hinge_model_free(m);
+        return status;
+    }
+    if (report != NULL)
+        *report = r;
+    *model = m;
+    return HINGE_OK;
+}
+
+hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                         hinge_report *report, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_params_team(params, x, y, 1))
+        status = train_whole(model, x, y, params, report, err);
+    return status;
+}

@@ -1,0 +1,319 @@
+/*
+ * Folds over ranks: rank 0 runs hinge's own cross-validation and calibration (lib/folds/validate.c, lib/folds/calibrate.c) on the
+ * labels and weights of all rows, and has all ranks train and predict: it tells each what its rows are to be.
+ */
+#include "lib/folds/folds.h"
+#include "lib/data/params.h"
+#include "mpi/mpi_own.h"
+#include "mpi/mpi_train.h"
+
+#include <math.h>
+
+struct order { /* of rank 0 to all */
+    int ends;   /* there is nothing more to do */
+    int trains; /* there is a training, on rows of weight > 0; otherwise rank 0 has the model */
+    int copied; /* the training is on a copy of those rows, */
+    int plain;  /* and without weights of classes */
+    int labels; /* of rows of weight -1 labels are predicted, not decision values */
+    uint64_t number, trainings; /* of the training; of all */
+    double nu, time_limit;
+};
+
+struct rank_folds {
+    struct hg_others others; /* what rank 0 asks to train and predict */
+    struct order order; /* the last one */
+    const struct hm_net *net;
+    const hinge_matrix *x;
+    const double *y;
+    const hinge_params *params;
+    struct hm_options options;
+    double begin;
+    uint32_t *some;    /* [rows] that are copied */
+    double *weight;    /* [rows] */
+    double *label;     /* [rows] */
+    double *pair;      /* [2 * rows] label and weight of each row, as given */
+    /* on rank 0: */
+    size_t n;          /* rows of all */
+    uint64_t *rows;    /* [ranks] */
+    double *all;       /* [2 * n] two values of each row, for the rank that has it */
+    double *all_y, *all_weight; /* [n] */
+    double *predictions; /* [n] of cross-validation by so many folds, */
+    size_t folds;
+    hinge_report *report; /* which all ranks have; */
+    hinge_model *model;  /* or what is calibrated, */
+    hinge_outcome *outcome; /* and how that ended: on all ranks */
+};
+
+/* ---- all ranks --------------------------------------------------------------------------------------------------- */
+
+/* The two values of this rank's rows that rank 0 has in v->all, to be freed. */
+static hinge_status receive(const struct rank_folds *v, double **told, hinge_error *err)
+{
+    size_t total;
+    void *mine;
+    for (int r = 0; r < v->net->ranks; r++)
+        v->net->out[r] = v->net->rank == 0 ? v->rows[r] * 2 * sizeof *v->all : 0;
+    HG_TRY(hm_exchange(v->net, v->all, &mine, &total, err));
+    *told = mine;
+    return HINGE_OK;
+}
+
+/* Copies v->some's first n rows, as a copy whose data are to be freed. */
+static hinge_status copy_rows(const struct rank_folds *v, size_t n, hinge_matrix *copy, hinge_error *err)
+{
+    void *data;
+    hinge_status status =
+        HM_MAKE(v->net, err, "a copy of rows", HG_VALUES(data, n * v->x->cols, hg_size_of(v->x->type)));
+    *copy = (hinge_matrix){ data, v->x->type, n, v->x->cols, v->x->cols, HINGE_ROW_MAJOR };
+    if (status == HINGE_OK)
+        hg_gather_rows(v->x, v->some, n, data);
+    else
+        hg_free(data);
+    return status;
+}
+
+/* Trains as told: label and weight of each row. progress, arg: this rank's callback. */
+static hinge_status train(const struct rank_folds *v, const double *told, hinge_progress_fn progress, void *arg,
+                          hinge_model **model, hinge_report *report, hinge_error *err)
+{
+    const struct order *o = &v->order;
+    hinge_params p = *v->params;
+    hinge_matrix x = *v->x;
+    size_t n = 0;
+    for (size_t i = 0; i < v->x->rows; i++)
+        if (!o->copied || told[2 * i + 1] > 0) {
+            v->some[n] = (uint32_t)i;
+            v->label[n] = told[2 * i];
+            v->weight[n++] = HG_MAX(told[2 * i + 1], 0.0);
+        }
+    p.weights = v->weight;
+    p.beta0 = NULL;
+    p.probability = 0;
+    p.nu = o->nu;
+    p.time_limit = o->time_limit;
+    p.progress = progress;
+    p.progress_arg = arg;
+    p.n_class_weights = o->plain ? 0 : p.n_class_weights;
+    if (o->copied) {
+        p.positive_class = NULL;
+        HG_TRY(copy_rows(v, n, &x, err));
+    }
+    hinge_status status = hm_train(v->net, &x, v->label, &p, &v->options, model, report, err);
+    if (o->copied)
+        hg_free((void *)x.data);
+    return status;
+}
+
+/* Puts what the model says of the rows held out into rank 0's v->all as their first value. */
+static hinge_status predict(const struct rank_folds *v, const double *told, const hinge_model *model, hinge_error *err)
+{
+    hinge_predict_options options = { .threads = v->params->threads, .cpu_level = v->params->cpu_level };
+    bool labels = v->order.labels;
+    hinge_matrix x;
+    size_t n = 0, total;
+    void *all = NULL;
+    for (size_t i = 0; i < v->x->rows; i++)
+        if (told[2 * i + 1] < 0)
+            v->some[n++] = (uint32_t)i;
+    HG_TRY(copy_rows(v, n, &x, err));
+    hinge_status status = hm_predict(v->net, model, &x, &options, false, labels ? v->label : NULL,
+                                     labels ? NULL : v->label, err);
+    HG_THEN(status, hm_collect(v->net, v->label, n * sizeof *v->label, &all, &total, err));
+    const double *value = all;
+    for (size_t row = 0; status == HINGE_OK && row < v->n; row++)
+        if (v->all[2 * row + 1] < 0)
+            v->all[2 * row] = *value++;
+    hg_free((void *)x.data);
+    hg_free(all);
+    return status;
+}
+
+/* All ranks do as they are told; model: rank 0's, as hg_others has it. */
+static hinge_status hold_out(const struct rank_folds *v, hinge_progress_fn progress, void *arg, hinge_model **model,
+                             hinge_report *report, hinge_error *err)
+{
+    double *told;
+    HG_TRY(receive(v, &told, err));
+    hinge_status status = HINGE_OK;
+    if (v->order.trains)
+        status = train(v, told, progress, arg, model, report, err);
+    if (status == HINGE_OK && !hg_ended_early(report->outcome))
+        status = predict(v, told, *model, err);
+    hg_free(told);
+    return status;
+}
+
+static void share_order(struct rank_folds *v)
+{
+    v->net->broadcast(v->net, &v->order, sizeof v->order, 0);
+}
+
+/* Problems are counted over all trainings. */
+static int on_progress(void *arg, const hinge_progress *progress)
+{
+    const struct rank_folds *v = arg;
+    hinge_progress p = *progress;
+    p.problem += v->order.number * p.n_problems;
+    p.n_problems *= v->order.trainings;
+    p.seconds = hg_now() - v->begin;
+    return v->params->progress(v->params->progress_arg, &p);
+}
+
+/* Does what rank 0 says, on other ranks. What fails does so on all, and rank 0 says what then. */
+static void serve(struct rank_folds *v)
+{
+    hinge_progress_fn progress = v->params->progress != NULL ? on_progress : NULL;
+    for (share_order(v); !v->order.ends; share_order(v)) {
+        hinge_model *none = NULL;
+        hinge_report report = { 0 };
+        (void)hold_out(v, progress, v, &none, &report, NULL);
+    }
+}
+
+/* Has a job's rows held out, on rank 0. */
+static hinge_status have_held_out(struct hg_others *others, struct hg_job *job, const hinge_params *p,
+                                  hinge_model **model, hinge_error *err)
+{
+    struct rank_folds *v = (struct rank_folds *)(void *)others;
+    bool calibrates = v->model != NULL;
+    double *out = job->labels != NULL ? job->labels : job->decisions;
+    v->order = (struct order){ .trains = *model == NULL, .copied = calibrates || job->copy,
+                               .plain = p->n_class_weights == 0, .labels = job->labels != NULL, .number = job->number,
+                               .trainings = calibrates ? 5 * hinge_model_n_problems(v->model) : v->folds,
+                               .nu = p->nu, .time_limit = p->time_limit };
+    for (size_t row = 0; row < v->n; row++) {
+        v->all[2 * row] = job->y != NULL ? job->y[row] : 0;
+        v->all[2 * row + 1] = 0;
+    }
+    for (size_t k = 0; k < job->n_train; k++)
+        v->all[2 * job->train[k] + 1] = p->weights[job->train[k]];
+    for (size_t k = 0; k < job->n_held; k++)
+        v->all[2 * job->held[k] + 1] = -1;
+    share_order(v);
+    HG_TRY(hold_out(v, p->progress, p->progress_arg, model, &job->report, err));
+    for (size_t k = 0; k < job->n_held; k++)
+        out[k] = v->all[2 * job->held[k]];
+    return HINGE_OK;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+/* Labels and weights of all rows to rank 0. */
+static hinge_status open_folds(struct rank_folds *v, hinge_error *err)
+{
+    size_t rows = v->x->rows, ranks = (size_t)v->net->ranks, total;
+    void *all = NULL;
+    HG_TRY(HM_MAKE(v->net, err, "the folds of own rows", HG_ARRAY(v->some, rows), HG_ARRAY(v->weight, rows),
+                   HG_ARRAY(v->label, rows), HG_ARRAY(v->pair, 2 * rows)));
+    for (size_t i = 0; i < rows; i++) {
+        v->pair[2 * i] = v->y != NULL ? v->y[i] : 0;
+        v->pair[2 * i + 1] = v->params->weights != NULL ? v->params->weights[i] : 1;
+    }
+    HG_TRY(hm_collect(v->net, v->pair, 2 * rows * sizeof *v->pair, &all, &total, err));
+    v->all = all;
+    v->n = total / (2 * sizeof *v->all);
+    HG_TRY(HM_MAKE(v->net, err, "the folds of all rows", HG_ARRAY(v->all_y, v->n), HG_ARRAY(v->all_weight, v->n),
+                   HG_ARRAY(v->predictions, v->n), HG_ARRAY(v->rows, ranks)));
+    for (size_t r = 0; r < ranks; r++)
+        v->rows[r] = v->net->in[r] / (2 * sizeof *v->all);
+    for (size_t i = 0; i < v->n; i++) {
+        v->all_y[i] = v->all[2 * i];
+        v->all_weight[i] = v->all[2 * i + 1];
+    }
+    v->others = (struct hg_others){ have_held_out };
+    return HINGE_OK;
+}
+
+static void close_folds(struct rank_folds *v)
+{
+    hg_free(v->some);
+    hg_free(v->all);
+    hg_free(v->all_y);
+}
+
+/* Rank 0 does what hinge does with rows, and others as they are told. */
+static hinge_status command(struct rank_folds *v, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    if (v->net->rank > 0) {
+        serve(v);
+    } else {
+        const hinge_matrix x = hinge_matrix_f64(v->all_weight, v->n, 1); /* whose values no job looks at */
+        hinge_params p = *v->params;
+        p.kernel = hinge_kernel_linear(); /* each rank has the kernel, and the scaling */
+        p.scaling = NULL;
+        p.weights = v->all_weight;
+        p.beta0 = NULL;
+        status = v->model != NULL
+                     ? hg_calibrate_by_folds(&v->others, NULL, v->model, &x, v->all_y, &p, v->begin, v->outcome, err)
+                     : hg_cross_validate(&v->others, &x, v->all_y, &p, v->folds, v->predictions, v->report, err);
+        v->order = (struct order){ .ends = 1 };
+        share_order(v);
+    }
+    return hm_agree(v->net, status, err);
+}
+
+static hinge_status check(const struct rank_folds *v, const double *predictions, hinge_error *err)
+{
+    const struct hm_options *o = &v->options;
+    hinge_params resolved;
+    if (v->params == NULL || v->x == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL", v->x == NULL ? "x" : "params");
+    if (predictions == NULL && v->x->rows > 0)
+        return hg_fail(err, HINGE_EINVAL, "predictions: NULL");
+    if (o->checkpoint != NULL || o->rounds != NULL || o->certificate != NULL)
+        return hg_fail(err, HINGE_EINVAL, "checkpoint, rounds, certificate: cross-validation keeps no model");
+    if (v->params->probability)
+        return hg_fail(err, HINGE_EINVAL, "probability: folds over ranks are scored by labels alone");
+    HG_TRY(hm_check_rows(v->x, v->y, v->params, err));
+    return hm_check_params(v->params, HG_MAX(v->x->rows, (size_t)1), v->x->cols, &resolved, err);
+}
+
+/* Rank 0's predictions of all rows to the ranks that have them; its report to all. */
+static hinge_status share_predictions(const struct rank_folds *v, double *predictions, hinge_error *err)
+{
+    struct hm_sum sum = { .most = { { v->x->cols, 0 } } };
+    double *told;
+    for (size_t i = 0; i < v->n; i++)
+        v->all[2 * i] = v->predictions[i];
+    HG_TRY(receive(v, &told, err));
+    for (size_t i = 0; i < v->x->rows; i++)
+        predictions[i] = told[2 * i];
+    hg_free(told);
+    v->net->sum(v->net, &sum);
+    v->net->broadcast(v->net, v->report, sizeof *v->report, 0);
+    v->report->d = sum.most[0].key;
+    return HINGE_OK;
+}
+
+hinge_status hm_cross_validate(const struct hm_net *net, const hinge_matrix *x, const double *y,
+                               const hinge_params *params, size_t folds, const struct hm_options *options,
+                               double *predictions, hinge_report *report, hinge_error *err)
+{
+    hinge_report sum = { 0 };
+    struct rank_folds v = { .net = net, .x = x, .y = y, .params = params, .options = *options, .begin = hg_now(),
+                            .folds = folds, .report = &sum };
+    hg_ok(err);
+    HG_TRY(hm_agree(net, check(&v, predictions, err), err));
+    hinge_status status = open_folds(&v, err);
+    HG_THEN(status, command(&v, err));
+    HG_THEN(status, share_predictions(&v, predictions, err));
+    if (status == HINGE_OK && report != NULL)
+        *report = sum;
+    close_folds(&v);
+    return status;
+}
+
+hinge_status hm_calibrate(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
+                          const struct hm_options *options, double begin, hinge_model *model, hinge_outcome *outcome,
+                          hinge_error *err)
+{
+    struct rank_folds v = { .net = net, .x = x, .y = y, .params = params, .options = { .tile = options->tile },
+                            .begin = begin, .model = model, .outcome = outcome };
+    hinge_status status = open_folds(&v, err);
+    HG_THEN(status, command(&v, err));
+    if (status == HINGE_OK)
+        net->broadcast(net, outcome, sizeof *outcome, 0);
+    close_folds(&v);
+    return status;
+}
