@@ -225,8 +225,8 @@ void hg_hamming_free(struct hg_hamming *h)
 
 /* ---- the maker --------------------------------------------------------------------------------------------------- */
 
-/* Says whether a source is by counts: whoever made its points (lib/data/copy.c) has decided that, and by the processor's
- * level. */
+/* Says whether a source is by counts: whoever made its points (lib/data/copy.c) has decided that, and by the
+ * processor's level. */
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 {
     return t->kernel.type == HINGE_RBF && points->hamming != NULL;

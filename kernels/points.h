@@ -1,7 +1,7 @@
 /*
  * Points: the vectors that kernel values are made of, as rows of a caller's matrix; how they are read, and brought into
- * the type that tiles are made in. Points own nothing: whoever makes them (lib/data/problem.c, lib/data/copy.c, lib/model/model.c)
- * keeps what they refer to.
+ * the type that tiles are made in. Points own nothing: whoever makes them (lib/data/problem.c, lib/data/copy.c,
+ * lib/model/model.c) keeps what they refer to.
  */
 #ifndef HG_POINTS_H
 #define HG_POINTS_H

@@ -1,6 +1,7 @@
 /*
- * Folds over ranks: rank 0 runs hinge's own cross-validation and calibration (lib/folds/validate.c, lib/folds/calibrate.c) on the
- * labels and weights of all rows, and has all ranks train and predict: it tells each what its rows are to be.
+ * Folds over ranks: rank 0 runs hinge's own cross-validation and calibration (lib/folds/validate.c,
+ * lib/folds/calibrate.c) on the labels and weights of all rows, and has all ranks train and predict: it tells each what
+ * its rows are to be.
  */
 #include "lib/folds/folds.h"
 #include "lib/data/params.h"

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """layering.py SOURCE libhinge.a libhinge.so: what the structure of hinge promises, checked.
 
-  - who includes what: public headers see none but themselves; lib/base and lib/rows are the ground; kernels and solver
-    stand on it and do not see each other, nor do solver/smo and solver/ipm; lib sees them all; lib/files, lib/theory
-    and lib/select stand on lib; compat sees the ground, lib and lib/files; tools, examples and benchmarks see public
-    headers alone
+  - who includes what, room by room (ROOMS below): public headers see none but themselves; lib/base and lib/rows are the
+    ground; kernels and solver stand on it and do not see each other, nor do solver/smo and solver/ipm; tools, examples
+    and benchmarks see public headers alone
   - no object of the library holds writable data, but for a thread's place in the team that serves a call; tables that
     the loader relocates (.data.rel.ro) are read-only
   - the library calls nothing that prints, ends the process or changes its settings
@@ -47,7 +46,7 @@ ROOMS = {
     "lib/base": (), "lib/rows": GROUND, "kernels": GROUND, "solver": GROUND,
     "solver/smo": GROUND + ("solver",), "solver/ipm": GROUND + ("solver",),
     "lib/data": GROUND + ("kernels", "solver"), "lib/model": GROUND + ("kernels", "lib/data"),
-    "lib/train": TRAINING, "lib/predict": GROUND + ("kernels", "lib/data", "lib/model"),
+    "lib/train": TRAINING + ("lib/folds",), "lib/predict": GROUND + ("kernels", "lib/data", "lib/model"),
     "lib/folds": GROUND + ("lib/data", "lib/model", "lib/train", "lib/predict"),
     "lib/certify": TRAINING, "lib/select": LIB, "lib/files": GROUND + ("lib/data", "lib/model", "lib/folds"),
     "lib/theory": LIB,

@@ -1,4 +1,5 @@
-/* Classes against the rest on shared rows (lib/train/together.c), against problems of two classes that are trained alone. */
+/* Classes against the rest on shared rows (lib/train/together.c), against problems of two classes that are trained
+ * alone. */
 #include "test/support.h"
 
 enum { N = 2100, D = 220, K = 4 };

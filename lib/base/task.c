@@ -1,7 +1,7 @@
 /*
  * The table of tasks: what each asks for and tells (include/hinge/hinge.h, hinge_task_row). The command, files, compat
- * and the tests walk it; what a task's quadratic program is says lib/data/problem.c. Quantile regression has epsilon-SVR's
- * number, as which LIBSVM reads its models.
+ * and the tests walk it; what a task's quadratic program is says lib/data/problem.c. Quantile regression has
+ * epsilon-SVR's number, as which LIBSVM reads its models.
  */
 #include <hinge/hinge.h>
 

@@ -157,8 +157,8 @@ static double log_loss(const struct sample *m, const double *ab, size_t row)
     return f > 0 ? f + log1p(exp(-f)) : log1p(exp(f));
 }
 
-/* Fits the sigmoid 1 / (1 + exp(A f + B)) to a sample's decision values, as lib/folds/proba.c wants them: the first class
- * first. ab: A and B; NaN where a decision value is not finite, or there is no memory. */
+/* Fits the sigmoid 1 / (1 + exp(A f + B)) to a sample's decision values, as lib/folds/proba.c wants them: the first
+ * class first. ab: A and B; NaN where a decision value is not finite, or there is no memory. */
 static void fit_sigmoid(const struct sample *m, double *ab)
 {
     double *value = hg_alloc(m->n, sizeof *value);

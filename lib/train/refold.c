@@ -12,7 +12,7 @@
  * The way of it: hg_refold_init makes room before the first problem; hg_block_smo calls hg_refold where a problem has
  * converged, its run still alive; hg_refold_predict runs after all problems.
  */
-#include "lib/folds/folds.h"
+#include "lib/data/partition.h"
 #include "lib/data/params.h"
 #include "lib/train/training.h"
 

@@ -4,9 +4,9 @@
  * solver/ipm/interior.h for what the two solvers are asked.
  *
  * The order of the parts is that of a run: what SMO runs with; SMO by rows in f32, then f64 where those are too coarse
- * (--precision f64 begins there; lib/data/copy.h has what f32 buys); the interior point; and how one goes on for the other
- * (lib/train/lowrank.h has what that buys; --solver smo, or a limit of steps, keeps SMO alone). solve_reduced is the way
- * through all of it, hg_solve_problem the entry.
+ * (--precision f64 begins there; lib/data/copy.h has what f32 buys); the interior point; and how one goes on for the
+ * other (lib/train/lowrank.h has what that buys; --solver smo, or a limit of steps, keeps SMO alone). solve_reduced is
+ * the way through all of it, hg_solve_problem the entry.
  */
 #include "lib/train/lowrank.h"
 #include "lib/base/team.h"

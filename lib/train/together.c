@@ -58,16 +58,6 @@ static bool may_begin(const struct hg_training *t)
            t->cells.count == 0 && hg_lowrank_inside(pr, pr->n) == 0;
 }
 
-/* Goes on with the last range where the point follows it, and begins a new one otherwise; a range that is begun has
- * room in `range`, which is the caller's. */
-size_t hg_add_to_ranges(struct hg_range *range, size_t count, size_t point)
-{
-    if (count == 0 || point != (size_t)range[count - 1].first + range[count - 1].count)
-        range[count++] = (struct hg_range){ (uint32_t)point, 0 };
-    range[count - 1].count++;
-    return count;
-}
-
 /* Makes problem p at beta = 0, whose gradient K beta is 0 too, by the same reduction to distinct points as its own run
  * makes (hg_reduced_init): the QP stays here, the rest is freed. Points ascend but for the first class, which comes
  * first, so they are three ranges at most. */

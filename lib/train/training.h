@@ -93,8 +93,6 @@ size_t hg_problem_bytes(const struct hg_training *t, size_t n);
 /* Says whether problems run side by side, one thread each, rather than in turn by all threads. */
 bool hg_side_by_side(const struct hg_training *t);
 
-/* together.c: adds a point to `count` ranges of those that follow each other; returns how many there are then. */
-size_t hg_add_to_ranges(struct hg_range *range, size_t count, size_t point);
 /* Begins the problems of one-versus-rest by rows that all of them share, where those are dear; sets a run
  * of problem p to where it is then, if anywhere; adds the work of that to the solutions', and frees it. */
 hinge_status hg_begin_together(struct hg_training *t, hinge_error *err);

@@ -1,6 +1,6 @@
 /*
- * The two Cholesky factors of the interior point: of a kernel, which gives it the rows it runs on (lib/train/lowrank.c), and
- * of each Newton system (interior.c, finish.c).
+ * The two Cholesky factors of the interior point: of a kernel, which gives it the rows it runs on
+ * (lib/train/lowrank.c), and of each Newton system (interior.c, finish.c).
  */
 #ifndef HG_CHOLESKY_H
 #define HG_CHOLESKY_H

@@ -619,3 +619,13 @@ hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *
     }
     return status;
 }
+
+/* Goes on with the last range where the point follows it, and begins a new one otherwise; a range that is begun has
+ * room in `range`, which is the caller's. */
+size_t hg_add_to_ranges(struct hg_range *range, size_t count, size_t point)
+{
+    if (count == 0 || point != (size_t)range[count - 1].first + range[count - 1].count)
+        range[count++] = (struct hg_range){ (uint32_t)point, 0 };
+    range[count - 1].count++;
+    return count;
+}

@@ -79,6 +79,9 @@ void hg_many_forget(struct hg_many *many, struct hg_many_problem *problem);
 hinge_status hg_many_apply(struct hg_many *many, struct hg_many_problem *const *problem, size_t count,
                            void (*tell)(void *arg, size_t k, const double *g), void *arg, hinge_error *err);
 
+/* Adds a point to `count` ranges of those that follow each other; returns how many there are then. */
+size_t hg_add_to_ranges(struct hg_range *range, size_t count, size_t point);
+
 /* Returns how many different support vectors all problems have had since the source was taken. */
 size_t hg_many_supports(const struct hg_many *many);
 

@@ -6,7 +6,9 @@
  *   shrink.c       which points are active
  *   working_set.c  W: which points, and K_WW
  *   store.c        rows: which are kept, and how; sums of them
- *   gradient.c     g: its updates, its error, its corrections
+ *   gradient.c     g: its start, its updates, its extremes
+ *   proof.c        how wrong g is, and its corrections
+ *   run_newton.c   when the Newton finish is due, and what a run takes from it
  */
 #ifndef HG_RUN_H
 #define HG_RUN_H
@@ -286,24 +288,25 @@ hinge_status hg_judge(struct hg_run *r);
 bool hg_is_broken_off(struct hg_run *r);
 /* Says whether as many steps were made as options.max_iter gave. */
 bool hg_is_out_of_steps(const struct hg_run *r);
+/* Counts a round that made so many steps. */
+void hg_count_work(struct hg_run *r, uint64_t steps);
+/* Keeps beta where its objective, just recomputed in f64, is certainly the lowest so far. */
+void hg_keep(struct hg_run *r);
+
+/* Returns the objective, by beta and g of all points. */
+double hg_recompute_objective(struct hg_run *r);
+
+/* ---- run_newton.c ------------------------------------------------------------------------------------------------ */
+
 /* Says whether systems may be solved at all, in W or as the finish: there is room for them, steps are left, and sums
  * are held, which the systems hold too. */
 bool hg_may_use_newton(const struct hg_run *r);
-
-/* Counts a round that made so many steps. */
-void hg_count_work(struct hg_run *r, uint64_t steps);
 /* Says whether Newton's steps are less work than what is left. */
 bool hg_run_wants_newton(struct hg_run *r);
 
 /* Makes Newton's steps, for so much work at most (0: no limit but its own); where they gain, g is that of all points in
  * f64, and all are active. */
 hinge_status hg_run_newton(struct hg_run *r, double most_work);
-
-/* Keeps beta where its objective, just recomputed in f64, is certainly the lowest so far. */
-void hg_keep(struct hg_run *r);
-
-/* Returns the objective, by beta and g of all points. */
-double hg_recompute_objective(struct hg_run *r);
 
 /* ---- shrink.c ---------------------------------------------------------------------------------------------------- */
 
@@ -357,9 +360,6 @@ hinge_status hg_fill_fresh(struct hg_w *w, struct hg_rows *rows, const uint32_t 
 
 /* Makes g = K beta where it is 0, or takes it as it is given; rows that are made are kept. */
 hinge_status hg_first_gradient(struct hg_run *r);
-/* Looks at the error of few points of the start's gradient, and has all of it in f64 where the violation may be nothing
- * else: a start of large coefficients that is a solution, or near one, would be led away from it. */
-hinge_status hg_look_at_start(struct hg_run *r);
 
 /* Adds the rows of what moved to g: g += K[moved, :]' delta. */
 hinge_status hg_update_gradient(struct hg_run *r);
@@ -369,6 +369,12 @@ hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_
 
 /* Makes the extremes of F and report->violation, by g of the active points. */
 void hg_scan(struct hg_run *r);
+
+/* ---- proof.c ----------------------------------------------------------------------------------------------------- */
+
+/* Looks at the error of few points of the start's gradient, and has all of it in f64 where the violation may be nothing
+ * else: a start of large coefficients that is a solution, or near one, would be led away from it. */
+hinge_status hg_look_at_start(struct hg_run *r);
 
 /* Makes report->error = max |g - g in f64| over few points. */
 hinge_status hg_measure_error(struct hg_run *r);

@@ -1,0 +1,250 @@
+/*
+ * How wrong the gradient of block SMO is, and what is done about it. Read run.h before, and "The end, and how f32 rows
+ * are corrected" in doc/solver.md.
+ *
+ * Sums are in f64 always, but rows of f32 (dK off) leave dK beta in g, which the violation by this g does not show.
+ * hg_measure_error looks at 64 points, hg_prove makes g exact for as many as decide, hg_correct_gradient makes all of
+ * it anew; hg_look_at_start and hg_look_at_rows say when the last is worth what it costs.
+ *
+ * Buys: rows in f32 are half the bytes, and twice the values an instruction; what is told at the end holds for f64.
+ * Where a source is passed as rows and exact both (rows == exact), nothing is looked at on the way, and hg_prove
+ * measures what rounding in f64 has left.
+ */
+#include "solver/smo/run.h"
+
+#include <float.h>
+#include <string.h>
+
+/* The certificate's violation may be so many eps where rounding in f64 is what keeps it from 1. */
+static const double SLACK = 1.05;
+
+/* Makes what hg_rows_dot makes of all active points' coefficients, from K_WW where all points are in W: its rows are
+ * f64 and symmetric, so nothing has to be computed again. */
+static void measure_block(struct hg_run *r, const uint32_t *point, size_t count, size_t n_sv, double *sum,
+                          double *square)
+{
+    const struct hg_w *w = &r->w;
+    uint32_t *slot = w->asked; /* of a point */
+    for (size_t k = 0; k < w->n; k++)
+        slot[w->point[k]] = (uint32_t)k;
+    for (size_t k = 0; k < count; k++) {
+        const double *row = (const double *)w->inner.k + slot[point[k]] * w->inner.ld;
+        sum[k] = square[k] = 0;
+        for (size_t c = 0; c < n_sv; c++) {
+            double term = row[slot[r->spare.point[c]]] * r->spare.coef[c];
+            sum[k] += term;
+            square[k] += term * term;
+        }
+    }
+}
+
+/* Lists the points measured, `most` at most: the worst violators of both directions of each layer (half of them), those
+ * whose values rounding alters most (up to three quarters), and a random sample of *drawn, which stands last; or all
+ * active ones, where these are no more. The worst violators decide what the violation is; the sample knows of the
+ * rest. */
+static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point, size_t *drawn)
+{
+    const struct hg_active *a = &r->active;
+    struct hg_candidate *candidates = r->spare.candidates;
+    size_t count = 0, each = most / 4 / (size_t)r->qp->layers;
+    *drawn = 0;
+    if (a->m <= most) {
+        memcpy(point, a->point, a->m * sizeof *point);
+        return a->m;
+    }
+    for (int l = 0; l < r->qp->layers; l++)
+        for (int direction = 0; direction < 2; direction++) {
+            const double *off = direction == 0 ? a->up[l] : a->down[l];
+            double sign = direction == 0 ? 1 : -1;
+            size_t n = 0;
+            for (size_t at = 0; at < a->m; at++)
+                if (!isinf(off[at]))
+                    candidates[n++] = (struct hg_candidate){ sign * (a->g[at] + off[at]), at, (uint32_t)at };
+            hg_worst_first(candidates, n, HG_MIN(each, n));
+            for (size_t c = 0; c < each && c < n; c++)
+                point[count++] = a->point[candidates[c].at];
+        }
+    for (size_t k = 0; k < HG_DOUBTFUL && count < most * 3 / 4; k++)
+        if (a->position[r->doubts.point[k]] < a->m)
+            point[count++] = r->doubts.point[k];
+    uint64_t state = r->report->rounds; /* others than the last time: those are exact already, perhaps */
+    *drawn = most - count;
+    while (count < most)
+        point[count++] = a->point[hg_random_below(&state, a->m)];
+    return count;
+}
+
+struct measured {
+    double error;    /* the largest |g - g in f64| */
+    double rounding; /* what adding up in f64 may make of g */
+};
+
+/* Measures g at active points by rows in f64, which are made for it, n_sv values a point; with `mend` g becomes what it
+ * is in f64. The rounding of a sum in f64 is estimated by its terms: 2^-52 times the root of the sum of their squares,
+ * for products, and more of it the more terms there are, for partial sums; signs of roundings are taken for random. */
+static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t count, bool mend, struct measured *result)
+{
+    size_t n_sv = hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
+    double most = 0, *g, *square;
+    hinge_status status = HG_ROOM(HG_ARRAY(g, count), HG_ARRAY(square, count)) ? HINGE_OK : HINGE_ENOMEM;
+    r->doubts.most_bytes = HG_MAX(r->doubts.most_bytes, hg_rows_dot_bytes(count, n_sv) + 2 * count * sizeof *g);
+    result->error = 0;
+    if (status == HINGE_OK && r->rows->type == HINGE_F64 && r->w.n == r->n && r->opt->symmetric)
+        measure_block(r, point, count, n_sv, g, square);
+    else if (status == HINGE_OK)
+        status = hg_rows_dot(r->exact, point, count, r->spare.coef, r->spare.point, n_sv, g, square, &r->halt);
+    for (size_t k = 0; k < count && status == HINGE_OK && !hg_is_stopped(r); k++) {
+        double *old = &r->active.g[r->active.position[point[k]]];
+        result->error = HG_MAX(result->error, fabs(g[k] - *old));
+        most = HG_MAX(most, square[k]);
+        *old = mend ? g[k] : *old;
+    }
+    result->rounding = DBL_EPSILON * sqrt(most) * (1 + sqrt((double)n_sv) / 8);
+    hg_free(g);
+    return status;
+}
+
+/* Measures at few points and mends nothing: what comes out says whether more is to be done. */
+hinge_status hg_measure_error(struct hg_run *r)
+{
+    uint32_t point[HG_EARLY];
+    size_t drawn, count = choose_measured(r, HG_EARLY, point, &drawn);
+    struct measured result;
+    hinge_status status = measure(r, point, count, false, &result);
+    if (!hg_is_stopped(r))
+        r->report->error = result.error;
+    return status;
+}
+
+/* Active points not yet made exact that may break the bounds on F if g is wrong by `error` there: bounds of width eps
+ * around the middle of the extremes, or 0 where no sum is held. */
+static size_t find_doubted(struct hg_run *r, double error, uint32_t *point)
+{
+    const struct hg_active *a = &r->active;
+    size_t count = 0;
+    for (size_t at = 0; at < a->m; at++) {
+        bool doubted = false;
+        for (int l = 0; l < r->qp->layers; l++) {
+            const struct hg_extremes *e = &a->extremes[l];
+            double half = r->qp->no_sum ? r->opt->eps : r->opt->eps / 2;
+            double middle = r->qp->no_sum ? 0 : (e->high + e->low) / 2;
+            doubted = doubted || a->g[at] + a->up[l][at] < middle - half + error ||
+                      a->g[at] + a->down[l][at] > middle + half - error;
+        }
+        if (doubted && !r->doubts.is_exact[a->point[at]])
+            point[count++] = a->point[at];
+    }
+    return count;
+}
+
+/* Estimates half the sum of beta times the error of g over all points, which is what the objective is off by: as
+ * `drawn` points at random have it, whose g was `before`, and six times what such a sample may be off by where errors
+ * do not know of the coefficients. */
+static double error_of_objective(const struct hg_run *r, const uint32_t *point, size_t drawn, const double *before)
+{
+    double sum = 0, errors = 0, sizes = 0, n = (double)r->n, share = n / (double)HG_MAX(drawn, (size_t)1);
+    for (size_t k = 0; k < drawn; k++) {
+        double error = r->active.g[r->active.position[point[k]]] - before[k];
+        sum += hg_qp_beta(r->qp, point[k]) * error;
+        errors += error * error;
+    }
+    for (size_t i = 0; i < r->n; i++)
+        sizes += hg_qp_beta(r->qp, i) * hg_qp_beta(r->qp, i);
+    return (share * fabs(sum) + 6 * share * sqrt(errors * sizes / n)) / 2;
+}
+
+/* Goes in steps: g is exact at the points measured, the extremes are found again, and the largest error seen (`unseen`,
+ * with 64 / count more for what a sample misses) is taken for what any other point may be off by. Points that would
+ * break the bounds on F by that much are the next to be made exact, until there are none (proven), until the violation
+ * of exact values is more than eps (there is more to do), or until they are more than a quarter of all (the caller
+ * knows cheaper ways). Where even the extremes are further inside than twice the error, no point can break them.
+ * Rounding in f64 may make the certificate's violation SLACK eps at most. */
+hinge_status hg_prove(struct hg_run *r, bool *proven)
+{
+    uint32_t *point = r->spare.found;
+    size_t most = r->opt->measured > 0 ? HG_MIN(r->opt->measured, (size_t)HG_MEASURED) : HG_MEASURED;
+    size_t drawn, count = choose_measured(r, most, point, &drawn), room = HG_MAX(r->active.m / 4, (size_t)HG_MEASURED);
+    const uint32_t *sample = point + (count - drawn);
+    double before[HG_MEASURED];
+    struct measured result;
+    *proven = false;
+    memset(r->doubts.is_exact, 0, r->n);
+    for (size_t k = 0; k < drawn; k++)
+        before[k] = r->active.g[r->active.position[sample[k]]];
+    hinge_status status = measure(r, point, count, true, &result);
+    r->res->objective_error = error_of_objective(r, sample, drawn, before);
+    double rounding = result.rounding;
+    r->doubts.unseen = count == r->active.m ? 0 : HG_MAX(r->doubts.unseen, result.error * (1 + 64 / (double)count));
+    double error = r->doubts.unseen;
+    while (status == HINGE_OK && !hg_is_stopped(r)) {
+        for (size_t k = 0; k < count; k++)
+            r->doubts.is_exact[point[k]] = 1;
+        hg_scan(r);
+        r->report->error = error + rounding;
+        if (!(r->report->violation <= r->opt->eps && r->report->violation + 2 * rounding <= SLACK * r->opt->eps))
+            break;
+        count = r->report->violation + 2 * error <= r->opt->eps ? 0 : find_doubted(r, error, point);
+        *proven = count == 0;
+        if (*proven || count > room)
+            break;
+        room -= count;
+        status = measure(r, point, count, true, &result);
+        error = r->doubts.unseen = HG_MAX(error, result.error);
+        rounding = HG_MAX(rounding, result.rounding);
+    }
+    return status;
+}
+
+/* Makes g anew by rows in f64. What f32 adds from there on is its error times the change of beta, which is small:
+ * iterative refinement, with the rows as the cheap operator. */
+hinge_status hg_correct_gradient(struct hg_run *r)
+{
+    r->report->corrections++;
+    hinge_status status = hg_note_torn(r, hg_compute_gradient(r, r->exact, 0, false));
+    if (!r->active.torn)
+        hg_scan(r);
+    r->course.best = INFINITY; /* the violation may well be larger now */
+    return status;
+}
+
+/* Corrects g of a warm start whose error is more than eps and a sixteenth of the violation: what is seen as a violation
+ * may be error. Nothing is looked at where the start is not the caller's, or rows are f64. */
+hinge_status hg_look_at_start(struct hg_run *r)
+{
+    if (!r->opt->warm || r->rows == r->exact || hg_is_stopped(r))
+        return HINGE_OK;
+    hinge_status status = hg_measure_error(r);
+    double error = r->report->error;
+    r->report->error = NAN; /* that of few points */
+    bool hides = error > r->opt->eps && error > r->report->violation / 16;
+    return status != HINGE_OK || hg_is_stopped(r) || !hides ? status : hg_correct_gradient(r);
+}
+
+/* Measures, and decides by the violation and by what it was at the last look:
+ *
+ *     error > violation / 4: what is seen as a violation may be error: g is corrected
+ *     in vain: error > max(eps / 4, violation / 16) and the violation has not halved: the same
+ *     hard: error > eps / 4, and half of the rounds did not get done with W: f64 rows, on which systems solve W
+ *
+ * After a first correction that did not help for long the rows are too coarse, where the caller goes on in f64. Buys:
+ * cadata, eps-SVR, C = 8,192, gamma = 1/8, eps = 0.1 takes 14.8 s instead of 222 (doc/tried.md). */
+hinge_status hg_look_at_rows(struct hg_run *r)
+{
+    double violation = r->report->violation, before = r->doubts.looked_at, error;
+    hinge_status status = hg_measure_error(r);
+    error = r->report->error;
+    r->report->error = NAN; /* that of few points */
+    r->doubts.looked_at = violation;
+    bool in_vain = error > HG_MAX(r->opt->eps / 4, violation / 16) && violation > before / 2;
+    /* rows in f64 are needed in the end, and with them W is solved by systems */
+    bool systems_help = r->opt->f64_follows && hg_may_use_newton(r) && r->w.unsolved > HG_LOOK / 2;
+    bool is_hard = systems_help && error > r->opt->eps / 4;
+    r->w.unsolved = 0;
+    if (is_hard)
+        r->res->coarse = true;
+    if (is_hard || status != HINGE_OK || hg_is_stopped(r) || !(error > violation / 4 || in_vain))
+        return status;
+    r->doubts.looked_at = INFINITY;
+    r->res->coarse = r->opt->f64_follows && r->report->corrections > 0;
+    return r->res->coarse || r->report->corrections >= HG_MAX_CORRECTIONS ? HINGE_OK : hg_correct_gradient(r);
+}
