@@ -1,5 +1,5 @@
 /*
- * Tiles by GEMM (maker.h): dot products of vectors as they are, and a map. In f64 an RBF kernel's small distances are
+ * Tiles by GEMM (maker.h): dot products of vectors as they are, and a map. In f64 small distances are
  * taken from the vectors' differences, as norms and dot products do not tell them. GEMM is the maker for all points
  * that no other is faster for (hg_maker_for, at the end of this file): dense vectors of many features, above all. Its
  * sides are those of the user's kernel too.
@@ -61,16 +61,17 @@ static double distance_error(size_t d)
     return hg_dot_error(HINGE_F64, d) + 3 * 0x1p-53;
 }
 
-/* Finds the squared distance D from which on norms and dot products will do: an error of D changes K by gamma times it
- * times K = exp(-gamma D), which is at most `lost` exp(-gamma D), and that is `wanted` at D = log(lost / wanted) /
- * gamma. It is no less than 1 / gamma. Where the bound is met for all pairs, no distance is taken anew. */
+/* Finds the squared distance D from which on norms and dot products will do: an error of D changes K by at most `lost`
+ * times the slope at gamma D, and that is `wanted` where the slope is wanted / lost. D is no less than 1 / gamma. Where
+ * the bound is met for all pairs, no distance is taken anew. */
 double hg_tiler_close(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
 {
     static const double wanted = 1e-11;
-    if (kernel->type != HINGE_RBF || type != HINGE_F64 || hg_kernel_error(kernel, type, d, norm) <= wanted)
+    bool wants = hg_kernel_row(kernel->type)->of_distance && type == HINGE_F64;
+    if (!wants || hg_kernel_error(kernel, type, d, norm) <= wanted)
         return 0;
-    double lost = 2 * kernel->gamma * distance_error(d) * fmin(norm, DBL_MAX / 4); /* K's error where K is 1 */
-    return fmax(log(fmin(lost, DBL_MAX) / wanted), 1) / kernel->gamma;
+    double lost = 2 * kernel->gamma * distance_error(d) * fmin(norm, DBL_MAX / 4); /* of t, twice over */
+    return fmax(hg_kernel_flat(kernel, wanted / fmin(lost, DBL_MAX)), 1) / kernel->gamma;
 }
 
 /* Returns ||x_i - z_j||^2 by differences, which cancel nothing: for points so close that norms and a dot product would

@@ -392,20 +392,19 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
     return status;
 }
 
-/* Makes K(x_i, x_i): 1 of RBF, by norms where the kernel is one of dot products, an entry of the matrix given, or a
- * call of the user's function. size: |K(x_i, x_i)|, but where that does not show which dot products in f32 lose most,
- * those of the longest vectors, the squared norms. */
+/* Makes K(x_i, x_i): 1 of kernels of the distance, by norms where the kernel is one of dot products, an entry of the
+ * matrix given, or a call of the user's function. size: |K(x_i, x_i)|, but where that does not show which dot
+ * products in f32 lose most, those of the longest vectors, the squared norms. */
 static hinge_status diagonal(const struct hg_rows *super, double *out, double *size)
 {
     const struct hg_gram *g = (const struct hg_gram *)super;
     const struct hg_kernel_row *row = hg_kernel_row(g->tiler.kernel.type);
-    bool hides = (g->tiler.kernel.type == HINGE_RBF || g->tiler.kernel.type == HINGE_SIGMOID) &&
-                 super->type == HINGE_F32 && g->tiler.maker->tabulate == NULL;
+    bool hides = row->bounded && super->type == HINGE_F32 && g->tiler.maker->tabulate == NULL;
     double *x = hg_alloc(HG_MAX(g->tiler.d, (size_t)1), sizeof *x);
     hinge_status status = x != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < super->n && status == HINGE_OK; i++) {
         uint32_t p = (uint32_t)point_of(g, i);
-        if (g->tiler.kernel.type == HINGE_RBF) {
+        if (row->of_distance) {
             out[i] = 1;
         } else if (row->source == HG_FROM_DOTS) {
             double norm = hg_points_norm(&g->points, p, g->tiler.type);
@@ -473,7 +472,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     if (maker->tabulate != NULL) {
         g->norms = NULL;
         maker->tabulate(&g->tiler, points, &g->table);
-    } else if (tiler->kernel.type == HINGE_RBF) {
+    } else if (hg_kernel_row(tiler->kernel.type)->of_distance) {
         hinge_status status = hg_equal_init(&g->equal, points->equal, points->n, g->max_rows, err);
         if (status != HINGE_OK)
             return status;

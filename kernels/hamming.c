@@ -229,7 +229,7 @@ void hg_hamming_free(struct hg_hamming *h)
  * processor's level. */
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 {
-    return t->kernel.type == HINGE_RBF && points->hamming != NULL;
+    return hg_kernel_row(t->kernel.type)->of_distance && points->hamming != NULL;
 }
 
 /* Makes values of counts, and the same as codes: there what is below 1e-25 is 0, as products too small for f32's normal
@@ -237,9 +237,9 @@ static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 static void tabulate(const struct hg_tiler *t, const struct hg_points *points, struct hg_table *table)
 {
     struct hg_codes *codes = &table->codes;
-    double *value = table->value, scale = -t->kernel.gamma * points->hamming->step2;
+    double *value = table->value, scale = t->kernel.gamma * points->hamming->step2;
     for (int c = 0; c < HG_COUNTS; c++)
-        value[c] = c == 0 ? 1 : exp(scale * c); /* also where gamma step^2 is infinite */
+        value[c] = c == 0 ? 1 : hg_kernel_row(t->kernel.type)->value(scale * c); /* also where the scale is infinite */
     for (int c = 0; c < 16; c++) {
         codes->low[c] = value[c] > 1e-150 ? value[c] : 0;
         codes->high[c] = value[16 * c] > 1e-150 ? value[16 * c] : 0;

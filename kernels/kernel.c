@@ -11,12 +11,64 @@
 #include <math.h>
 #include <string.h>
 
+/* ---- facts, kernel by kernel ------------------------------------------------------------------------------------- */
+
+static double linear_most(const hinge_kernel *kernel, double product)
+{
+    (void)kernel;
+    return product;
+}
+
+static double linear_error(const hinge_kernel *kernel, const struct hg_rounding *r)
+{
+    (void)kernel;
+    return r->dot;
+}
+
+static double polynomial_most(const hinge_kernel *kernel, double product)
+{
+    return pow(kernel->gamma * product + fabs(kernel->coef0), kernel->degree);
+}
+
+/* The largest slope times the error of u (mean value theorem). */
+static double polynomial_error(const hinge_kernel *kernel, const struct hg_rounding *r)
+{
+    return kernel->degree > 0 ? kernel->degree * pow(r->most + r->lost, kernel->degree - 1) * r->lost : 0;
+}
+
+/* The slope of tanh is at most 1. */
+static double sigmoid_error(const hinge_kernel *kernel, const struct hg_rounding *r)
+{
+    (void)kernel;
+    return fmin(2, r->lost + 4 * r->ulp);
+}
+
+/* t is wrong by gamma times twice what a dot product loses, and what norms and their sum lose; rounding moves each
+ * vector by ulp ||x||, and no kernel of the distance falls faster along r = sqrt(t) than by 0.86, exp(-r^2)'s. */
+static double distance_error(const hinge_kernel *kernel, const struct hg_rounding *r)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
+    double of_t = row->slope(0) * expm1(2 * kernel->gamma * (r->dot + r->ulp * r->norm));
+    return fmin(1, of_t + 2 * r->ulp * sqrt(kernel->gamma * r->norm) + row->ulps * r->ulp);
+}
+
+static double rbf(double t) /* and its slope */
+{
+    return exp(-t);
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+#define OF_DISTANCE .of_distance = true, .bounded = true, .smooth = true, .error = distance_error
+
 /* Stand in the order of hinge_kernel_type. */
 static const struct hg_kernel_row table[] = {
-    { { "linear", HINGE_LINEAR }, HG_FROM_DOTS },
-    { { "polynomial", HINGE_POLYNOMIAL, .uses_gamma = 1, .uses_coef0 = 1, .uses_degree = 1 }, HG_FROM_DOTS },
-    { { "rbf", HINGE_RBF, .uses_gamma = 1 }, HG_FROM_DOTS, .needs_norms = true, .translation_invariant = true },
-    { { "sigmoid", HINGE_SIGMOID, .uses_gamma = 1, .uses_coef0 = 1 }, HG_FROM_DOTS },
+    { { "linear", HINGE_LINEAR }, HG_FROM_DOTS, .most = linear_most, .error = linear_error },
+    { { "polynomial", HINGE_POLYNOMIAL, .uses_gamma = 1, .uses_coef0 = 1, .uses_degree = 1 }, HG_FROM_DOTS,
+      .smooth = true, .most = polynomial_most, .error = polynomial_error },
+    { { "rbf", HINGE_RBF, .uses_gamma = 1 }, HG_FROM_DOTS, OF_DISTANCE, .ulps = 4, .value = rbf, .slope = rbf },
+    { { "sigmoid", HINGE_SIGMOID, .uses_gamma = 1, .uses_coef0 = 1 }, HG_FROM_DOTS, .bounded = true,
+      .indefinite = true, .error = sigmoid_error },
     { { "precomputed", HINGE_PRECOMPUTED }, HG_FROM_MATRIX },
     { { "user", HINGE_USER }, HG_FROM_USER },
 };
@@ -128,12 +180,13 @@ static bool is_beyond(double value, double most)
     return value > most || (value < 1 / most && value > 0);
 }
 
-/* Looks at RBF first: norms are rounded to 2^-24 of themselves, which changes the exponent gamma |x - z|^2 by some
- * gamma norm 2^-23, and the value by as large a share. */
+/* Looks at kernels of the distance first: norms are rounded to 2^-24 of themselves, which changes t = gamma |x - z|^2
+ * by some gamma norm 2^-23, and a value of 1 by that times the slope. */
 bool hg_kernel_beyond_f32(const hinge_kernel *kernel, double norm)
 {
-    bool dots = hg_kernel_row(kernel->type)->source == HG_FROM_DOTS;
-    bool narrow = kernel->type == HINGE_RBF && kernel->gamma * norm > 16384; /* of 2^23, an ulp of f32 */
+    const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
+    bool dots = row->source == HG_FROM_DOTS;
+    bool narrow = row->of_distance && row->slope(0) * kernel->gamma * norm > 16384; /* of 2^23, an ulp of f32 */
     return narrow || gamma_is_beyond_f32(kernel) || (dots && is_beyond(norm, 0x1p100)) ||
            is_beyond(dots ? hg_kernel_most(kernel, norm) : norm, 0x1p80);
 }
@@ -147,47 +200,45 @@ double hg_dot_error(hinge_dtype type, size_t d)
 /* Uses |<x, z>| <= ||x|| ||z||; the product is that of the norms. */
 double hg_kernel_most(const hinge_kernel *kernel, double product)
 {
-    switch (kernel->type) {
-    case HINGE_LINEAR:
-        return product;
-    case HINGE_POLYNOMIAL:
-        return pow(kernel->gamma * product + fabs(kernel->coef0), kernel->degree);
-    case HINGE_RBF:
-    case HINGE_SIGMOID:
-        return 1;
-    default:
-        return INFINITY;
-    }
+    const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
+    return row->most != NULL ? row->most(kernel, product) : row->bounded ? 1 : INFINITY;
 }
 
-/* Bounds the error by what each step adds, where `dot` is that of the dot product, once vectors and products are
- * rounded, and `lost` is that of u = gamma <x, z> + coef0, |u| <= most. A polynomial's is the largest slope times lost
- * (mean value theorem). RBF's exponent is wrong by gamma times twice what a dot product loses, and what norms and their
- * sum lose; rounding moves each vector by ulp ||x||, and the slope of exp(-gamma r^2) along r is at most 0.86
- * sqrt(gamma). The slope of tanh is at most 1. */
+/* Bounds the error by what each step adds; values that are given have none. */
 double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
 {
-    double ulp = type == HINGE_F32 ? 0x1p-24 : 0x1p-53, dot = (hg_dot_error(type, d) + 2 * ulp) * norm;
-    double tiny = type == HINGE_F32 ? FLT_MIN : DBL_MIN; /* what is less may be lost */
-    double most = kernel->gamma * norm + fabs(kernel->coef0), lost = kernel->gamma * dot + 4 * ulp * most + tiny;
-    double error = hg_kernel_row(kernel->type)->source == HG_FROM_DOTS ? INFINITY : 0;
-    switch (kernel->type) {
-    case HINGE_LINEAR:
-        error = dot;
-        break;
-    case HINGE_POLYNOMIAL:
-        error = kernel->degree > 0 ? kernel->degree * pow(most + lost, kernel->degree - 1) * lost : 0;
-        break;
-    case HINGE_RBF: /* of the squared distance; of the vectors; of the map */
-        error = fmin(1, expm1(2 * kernel->gamma * (dot + ulp * norm)) + 2 * ulp * sqrt(kernel->gamma * norm) + 4 * ulp);
-        break;
-    case HINGE_SIGMOID:
-        error = fmin(2, lost + 4 * ulp);
-        break;
-    default:
-        break;
-    }
-    return isnan(error) ? INFINITY : error + (error > 0 ? tiny : 0); /* NaN: infinite values */
+    const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
+    struct hg_rounding r = { type == HINGE_F32 ? 0x1p-24 : 0x1p-53, type == HINGE_F32 ? FLT_MIN : DBL_MIN, norm,
+                             .most = kernel->gamma * norm + fabs(kernel->coef0) };
+    r.dot = (hg_dot_error(type, d) + 2 * r.ulp) * norm;
+    r.lost = kernel->gamma * r.dot + 4 * r.ulp * r.most + r.tiny;
+    double error = row->error != NULL ? row->error(kernel, &r) : row->source == HG_FROM_DOTS ? INFINITY : 0;
+    return isnan(error) ? INFINITY : error + (error > 0 ? r.tiny : 0); /* NaN: infinite values */
+}
+
+/* Finds, by halving, the t from which on a function that falls is at most `to`. */
+static double falls_to(double (*f)(double t), double to)
+{
+    double low = 0, high = 1;
+    if (!(f(0) > to))
+        return 0;
+    while (f(high) > to)
+        high *= 2;
+    for (double middle = high / 2; middle > low && middle < high; middle = low + (high - low) / 2)
+        *(f(middle) > to ? &low : &high) = middle;
+    return high;
+}
+
+double hg_kernel_reach(const hinge_kernel *kernel, double share)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
+    bool falls = row->of_distance && kernel->gamma > 0 && share > 0;
+    return falls ? falls_to(row->value, share) / kernel->gamma : INFINITY;
+}
+
+double hg_kernel_flat(const hinge_kernel *kernel, double slope)
+{
+    return falls_to(hg_kernel_row(kernel->type)->slope, slope);
 }
 
 /* Goes by the plain map whatever the processor, so that diagonals are the same at all levels. */

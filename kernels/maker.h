@@ -15,7 +15,7 @@
 
 enum { HG_TILE_COLS = 512, HG_TILE_ROWS = 256 }; /* a tile stays in L2 */
 
-/* The values of an RBF kernel by the number of features that differ (hamming.h). */
+/* The values of a kernel of the distance by the number of features that differ (hamming.h). */
 struct hg_table {
     struct hg_codes codes;
     double value[HG_COUNTS]; /* in f64; values in f32 are those of codes, as sums have them */
@@ -30,8 +30,8 @@ struct hg_tiler {
     bool dense; /* lists have zeros as well (hg_lists_are_dense) */
     /* A source of rows sets the rest itself, and dense. */
     const struct hg_maker *maker;
-    double close; /* RBF by GEMM in f64: squared distances below this, and what their rounding may be, are taken anew
-                   * from the vectors' differences; 0: none is */
+    double close; /* of_distance, by GEMM in f64: squared distances below this, and what their rounding may be, are
+                   * taken anew from the vectors' differences; 0: none is */
     const uint32_t *column;       /* precomputed: column of the matrix for each point; NULL: the point itself */
     const struct hg_table *table; /* by counts */
 };
@@ -77,7 +77,7 @@ struct hg_part_of_tile {
     void *dots;       /* [m * ld] work space, 64-byte aligned */
     void *room;       /* hg_maker's */
     void *const *out; /* [m] where row r of the values goes; NULL, or out NULL: to row r of dots */
-    const struct hg_sums *sums; /* RBF: values are not kept, but summed; or NULL */
+    const struct hg_sums *sums; /* of_distance: values are not kept, but summed; or NULL */
 };
 
 /* Tells what a maker's value costs (cost.c). */

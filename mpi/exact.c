@@ -54,7 +54,7 @@ hinge_status hm_make_grams(const struct hm_run *r, struct hm_part *parts, hinge_
 {
     const struct hm_own *own = r->own;
     struct hg_tiler tiler = tiler_of(r, type);
-    bool norms = hg_kernel_row(tiler.kernel.type)->needs_norms;
+    bool norms = hg_kernel_row(tiler.kernel.type)->of_distance;
     for (size_t p = 0; p < r->points.n_parts; p++) {
         struct hm_part *part = &parts[p];
         struct hg_points points = points_of(r, part, type, others);

@@ -169,7 +169,7 @@ static double dot_[MAX_N], out_[MAX_N], again[MAX_N], norms_[MAX_N];
 /* The norms, for maps of kernels that need them. */
 static const double *norms_of(const struct slot *s)
 {
-    return hg_kernel_row(kinds[s->kind])->needs_norms ? norms_ : NULL;
+    return hg_kernel_row(kinds[s->kind])->of_distance ? norms_ : NULL;
 }
 
 /* Random numbers: values, guards, in place, and that an entry's bits do not depend on where it stands. */

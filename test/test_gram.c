@@ -123,7 +123,7 @@ static struct source *source_new(const struct shape *s, int threads, uint64_t se
                                 .factor = o->factor,
                                 .n = rows,
                                 .nonzeros = s->each > 0 ? (double)d / (double)s->each : 0 };
-    if (hg_kernel_row(s->kernel)->needs_norms) {
+    if (hg_kernel_row(s->kernel)->of_distance) {
         o->norms = malloc(rows * 8);
         hg_points_norms(&points, s->type, o->norms, threads);
     }

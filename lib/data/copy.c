@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-/* Looks for features of two values each, for RBF on a processor whose registers hold the tables of 16 values. Points
- * that are not like that leave copy->hamming empty. */
+/* Looks for features of two values each, for kernels of the distance on a processor whose registers hold the tables
+ * of 16 values. Points that are not like that leave copy->hamming empty. */
 static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hinge_error *err)
 {
     bool fast = hg_cpu_level(pr->params.cpu_level) >= HG_COUNTS_LEVEL;
-    if (pr->params.kernel.type != HINGE_RBF || !fast)
+    if (!hg_kernel_row(pr->params.kernel.type)->of_distance || !fast)
         return HINGE_OK;
     hinge_status status = hg_hamming_init(&copy->hamming, &pr->points, pr->threads, err);
     if (status == HINGE_OK && copy->hamming.features > 0)

@@ -18,8 +18,8 @@ struct hg_copy {
     struct hg_hamming hamming; /* of the points; empty where their features are not like that */
 };
 
-/* Makes a copy. lists: features of two values are looked for, for RBF; the problem's points get them too. f32:
- * wanted. */
+/* Makes a copy. lists: features of two values are looked for, for kernels of the distance; the problem's points get
+ * them too. f32: wanted. */
 hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *problem, bool lists, bool f32, hinge_error *err);
 void hg_copy_free(struct hg_copy *copy);
 

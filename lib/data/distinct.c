@@ -96,16 +96,17 @@ static hinge_status merge(struct hg_distinct *d, const struct hg_problem *whole,
     return status;
 }
 
-/* For RBF hg_problem_look has found equal rows already; of other kernels made of dot products they are looked for
- * here. */
+/* For kernels of the distance hg_problem_look has found equal rows already; of other kernels made of dot products they
+ * are looked for here. */
 hinge_status hg_distinct_init(struct hg_distinct *d, const struct hg_problem *whole, hinge_error *err)
 {
     uint32_t *found = NULL;
     hinge_status status = HINGE_OK;
     *d = (struct hg_distinct){ .problem = *whole };
-    if (hg_kernel_row(whole->params.kernel.type)->source != HG_FROM_DOTS || whole->n_problems == 0)
+    const struct hg_kernel_row *row = hg_kernel_row(whole->params.kernel.type);
+    if (row->source != HG_FROM_DOTS || whole->n_problems == 0)
         return HINGE_OK;
-    if (whole->params.kernel.type != HINGE_RBF) /* of which it is known already */
+    if (!row->of_distance)
         status = hg_equal_find(&whole->points, whole->threads, &found, err);
     const uint32_t *equal = found != NULL ? found : whole->equal;
     if (status == HINGE_OK && equal != NULL)

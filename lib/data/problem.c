@@ -195,26 +195,25 @@ void hg_problem_measure(struct hg_problem *pr)
 }
 
 /* Makes what hangs on the points in the order of need: a shift changes which values are 0, so non-zeros are counted
- * again after it, and norms are those of shifted points. Equal points matter to RBF here, since the squared distance of
- * two of them, from norms and a dot product, is what rounding leaves and not 0 (kernels/equal.h). */
+ * again after it, and norms are those of shifted points. Equal points matter to kernels of the distance here, since
+ * that of two of them, from norms and a dot product, is what rounding leaves and not 0 (kernels/equal.h). */
 hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
     bool wanted = false;
     if (row->source == HG_FROM_DOTS)
         pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
-    if (row->translation_invariant && pr->d > 0)
+    if (row->of_distance && pr->d > 0)
         pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
     if (pr->shift == NULL && wanted)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
     if (pr->shift != NULL)
         pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
-    if (row->needs_norms) {
+    if (row->of_distance) {
         HG_TRY(HG_MAKE(err, "the norms of rows", HG_ARRAY(pr->norms, pr->n)));
         hg_points_norms(&pr->points, HINGE_F64, pr->norms, pr->threads);
-    }
-    if (row->told.kernel == HINGE_RBF)
         HG_TRY(hg_equal_find(&pr->points, pr->threads, &pr->equal, err));
+    }
     pr->points.equal = pr->equal;
     hg_problem_measure(pr);
     return HINGE_OK;

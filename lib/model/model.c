@@ -148,7 +148,7 @@ const void *hg_model_norms(const hinge_model *m, hinge_dtype type)
  * is the same for shifted vectors, and norms lose fewer digits. false: no memory. */
 static bool choose_shift(hinge_model *m, int threads)
 {
-    if (!hg_kernel_row(m->kernel.type)->translation_invariant || m->n_sv == 0)
+    if (!hg_kernel_row(m->kernel.type)->of_distance || m->n_sv == 0)
         return true;
     bool wanted;
     struct hg_points points = hg_model_points(m, HINGE_F64);
@@ -185,9 +185,10 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
     static const double ulp = 0x1p-24;
     double least = 3 * FLT_MIN * (double)m->n_sv;
     /* of values times coefficients: five in f32 at a time as they are made, or a tile's */
-    bool summed = m->kernel.type == HINGE_RBF && hg_model_coef_rows(m) == 1;
+    const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
+    bool summed = row->of_distance && hg_model_coef_rows(m) == 1;
     double sums = summed ? 8 * ulp : hg_dot_error(HINGE_F32, HG_TILE_COLS) + 2 * ulp;
-    if (m->kernel.type == HINGE_RBF) {
+    if (row->of_distance) {
         double both = m->kernel.gamma * (norm + m->largest_norm);
         double lost = (hg_dot_error(HINGE_F32, m->most_nonzeros) + 3 * ulp) * both; /* of gamma ||x - z||^2 */
         if (!(lost <= 1))
@@ -195,12 +196,12 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
         /* and of the vectors, 2 sqrt(2 both) ulps a root of gamma ||x - z||^2: 4 where K is over exp(-16), 9.3 where it
          * is not 0 in f32; of the map */
         double near = 12 * ulp * sqrt(both), far = 27 * ulp * sqrt(both);
-        return (struct hg_doubt){ expm1(lost + near) + 16 * ulp + sums, 1e-37 + 1.2e-7 * expm1(lost + far), least };
+        return (struct hg_doubt){ expm1(lost + near) + (12 + row->ulps) * ulp + sums,
+                                  1e-37 + 1.2e-7 * expm1(lost + far), least };
     }
     double x = sqrt(norm), z = sqrt(m->largest_norm), d = (double)m->d;
     double product = x * z + d * FLT_MIN / ulp * (1 + x + z); /* of features that are less than f32 holds as well */
-    double largest = hg_kernel_row(m->kernel.type)->needs_norms ? HG_MAX(norm, m->largest_norm) : product;
-    double error = hg_kernel_error(&m->kernel, HINGE_F32, m->d, largest), most = hg_kernel_most(&m->kernel, product);
+    double error = hg_kernel_error(&m->kernel, HINGE_F32, m->d, product), most = hg_kernel_most(&m->kernel, product);
     return (struct hg_doubt){ 0, error + sums * most, least * fmax(most, 1) };
 }
 
@@ -354,7 +355,7 @@ static bool derive_equal(hinge_model *m, int threads)
         return true;
     if (hg_equal_table_init(&m->equal, &points, threads, NULL) != HINGE_OK)
         return false;
-    if (m->kernel.type != HINGE_RBF)
+    if (!row->of_distance)
         return true;
     for (m->seen_slots = 64; m->seen_slots < 16 * m->n_sv; m->seen_slots *= 2)
         ;
@@ -422,7 +423,7 @@ static bool derive_panels(hinge_model *m, const struct hg_points *sv, int thread
 /* Makes norms of the shifted SVs, in f64 and of the vectors as rounded to f32. */
 static bool derive_norms(hinge_model *m, int threads)
 {
-    if (!hg_kernel_row(m->kernel.type)->needs_norms)
+    if (!hg_kernel_row(m->kernel.type)->of_distance)
         return true;
     struct hg_points f64 = hg_model_points(m, HINGE_F64);
     if (!HG_ROOM(HG_ARRAY(m->norms, m->n_sv), HG_ARRAY(m->norms32, m->n_sv)))

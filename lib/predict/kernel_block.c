@@ -71,7 +71,7 @@ static hinge_status prepare(struct block *k, hinge_error *err)
     if (row->source == HG_FROM_DOTS)
         choose_type(k);
     HG_TRY(hg_copy_init(&k->copy, pr, true, false, err));
-    return hg_gram_init(&k->gram, &k->tiler, &pr->points, NULL, pr->n, NULL, row->needs_norms ? k->norms : NULL,
+    return hg_gram_init(&k->gram, &k->tiler, &pr->points, NULL, pr->n, NULL, row->of_distance ? k->norms : NULL,
                         pr->threads, err);
 }
 

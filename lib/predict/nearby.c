@@ -12,7 +12,7 @@
 enum { LEAST_ROWS = 1024, LEAST_SV = 2048 }; /* fewer are not worth sorting */
 
 /* Returns the squared distance d2 from which on the SVs' values are negligible, all together: (sum over SVs of their
- * largest |coef|) exp(-gamma d2) = share * min(max(1, largest |rho|), largest |coef|), share being 1e-10, or 1e-6 in
+ * largest |coef|) K = share * min(max(1, largest |rho|), largest |coef|), share being 1e-10, or 1e-6 in
  * f32. */
 static double negligible(const hinge_model *m, hinge_dtype type)
 {
@@ -26,7 +26,7 @@ static double negligible(const hinge_model *m, hinge_dtype type)
     }
     for (size_t p = 0; p < m->n_problems; p++)
         scale = HG_MAX(scale, fabs(m->rho[p]));
-    return log(sum / HG_MIN(scale, most) / (type == HINGE_F32 ? 1e-6 : 1e-10)) / m->kernel.gamma;
+    return hg_kernel_reach(&m->kernel, (type == HINGE_F32 ? 1e-6 : 1e-10) * HG_MIN(scale, most) / sum);
 }
 
 struct sorting {
@@ -78,7 +78,7 @@ hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const str
                             const struct hg_points *sv, size_t block, hinge_dtype type, int threads, hinge_error *err)
 {
     *n = (struct hg_nearby){ .block = block, .n_sv = m->n_sv, .d = m->d };
-    if (m->kernel.type != HINGE_RBF || !(m->kernel.gamma > 0) || examples->n < LEAST_ROWS || m->n_sv < LEAST_SV)
+    if (!hg_kernel_row(m->kernel.type)->of_distance || examples->n < LEAST_ROWS || m->n_sv < LEAST_SV)
         return HINGE_OK;
     n->distance2 = negligible(m, type);
     if (!isfinite(n->distance2) || !hg_cells_may_pay(examples, sv, n->distance2))

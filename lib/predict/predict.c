@@ -128,15 +128,17 @@ static hinge_status predict_block(const struct hg_prediction *j, struct hg_workp
 /* ---- work space -------------------------------------------------------------------------------------------------- */
 
 /* Lays out one thread's work space at base (NULL: only measures); returns its size. Tiles have at most HG_TILE_COLS
- * columns, and fewer where so many vectors would be more than 8 MB. What a model, maker or precision has no use for has
- * 0 bytes. `close` is the left side by GEMM that RBF in f64 may need instead of the maker's (decide.c). */
+ * columns, and fewer where so many vectors would be more than 8 MB. What a model, maker or precision has no use for
+ * has 0 bytes. `close` is the left side by GEMM that kernels of the distance in f64 may need instead of the maker's
+ * (decide.c). */
 static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, struct hg_workplace *w)
 {
     const hinge_model *m = j->m;
     size_t size = m->weights != NULL ? sizeof(double) : hg_size_of(j->tiler.type), at = 0, dummy;
     const struct hg_maker *maker = j->tiler.maker;
+    const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
     bool tiles = m->sv_serial == NULL && m->weights == NULL;
-    bool close = maker->keeps && j->tiler.type == HINGE_F64 && m->kernel.type == HINGE_RBF; /* may be: by GEMM then */
+    bool close = maker->keeps && j->tiler.type == HINGE_F64 && row->of_distance; /* may be: by GEMM then */
     bool packed = tiles && (!maker->keeps || close) &&
                   hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) == NULL;
     w->any_equal = false;
@@ -331,7 +333,7 @@ static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool a
     j->sv = hg_model_points(m, type);
     j->all_sv = hg_model_points(m, HINGE_F64);
     j->sv_norms = hg_model_norms(m, type);
-    j->summed = m->kernel.type == HINGE_RBF && hg_model_coef_rows(m) == 1;
+    j->summed = hg_kernel_row(m->kernel.type)->of_distance && hg_model_coef_rows(m) == 1;
     if (dots && all)
         HG_TRY(leave_out_far(j, threads, err));
     hinge_status status = take_sv(j, &room, err);

@@ -332,12 +332,11 @@ bool hg_lowrank_find(struct hg_lowrank *l, const struct hg_problem *pr, const ui
     struct seed s = { .most = (size_t)HG_MIN(sqrt(columns_of_step * (double)steps / (double)qp->n),
                                              (double)HG_MIN(qp->n, (size_t)HG_RANK_EXACT)) };
     struct hg_gram gram = { 0 };
-    hinge_kernel_type type = pr->params.kernel.type;
-    bool may_be_smooth = type == HINGE_RBF || type == HINGE_POLYNOMIAL;
+    const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
     s.n = HG_MIN(qp->n, 3 * s.most);
     if (few && steps < 4 * (uint64_t)HG_RANK_LOOK * qp->n)
         return false;
-    if (type == HINGE_SIGMOID || (!may_be_smooth && qp->n > HG_RANK_EXACT))
+    if (row->indefinite || (!row->smooth && qp->n > HG_RANK_EXACT))
         return false;
     if (s.most == 0 || s.most > hg_lowrank_most(qp->n) ||
         !HG_ROOM(HG_ARRAY(s.pivot, s.most), HG_ARRAY(s.sample, s.n), HG_ARRAY(s.left, qp->n),

@@ -65,7 +65,8 @@ static hinge_status look_closely(const struct hg_margin *m, double digits, bool 
         return HINGE_OK;
     double least = least_product(m, g), square = 2 * hg_qp_objective(&r->qp, g);
     double half = (m->s->bias[1] - m->s->bias[0]) / 2, sums = fabs(m->reduced->sums[0]) + fabs(m->reduced->sums[1]);
-    bool proves = m->t->params->kernel.type != HINGE_SIGMOID; /* b'K b may be below 0 there: r is all there is */
+    /* of an indefinite kernel b'K b may be below 0, and r is all there is */
+    bool proves = !hg_kernel_row(m->t->params->kernel.type)->indefinite;
     *has_margin = (proves ? least : half * sums) > rounding_of(m, square, most) && half > digits * m->s->f_error;
     return HINGE_OK;
 }

@@ -32,19 +32,19 @@ static hinge_status make_copy(struct hg_training *t, hinge_error *err)
 }
 
 /* Makes cells, where values between some of them are negligible: kernels/cells.h says what they buy. Pairs are far from
- * squared distance d2 on, where (sum of all boxes) exp(-gamma d2) <= eps / 10,000: what is left out then changes no
+ * squared distance d2 on, where (sum of all boxes) K <= eps / 10,000: what is left out then changes no
  * gradient by more than that, whatever the coefficients. Counts cost less than what cells would spare, and go
  * without. */
 static hinge_status make_cells(struct hg_training *t, hinge_error *err)
 {
     const hinge_params *p = t->params;
     double box = 0;
-    if (p->kernel.type != HINGE_RBF || !(p->kernel.gamma > 0) || t->interior || t->copy.hamming.features > 0)
-        return HINGE_OK;
     for (size_t i = 0; i < t->problem.n; i++)
         box += t->problem.weight[i] * HG_MAX(p->C, 1.0);
-    hinge_status status =
-        hg_cells_init(&t->cells, &t->copy.points, log(1e4 * box / p->eps) / p->kernel.gamma, t->threads, err);
+    double reach = hg_kernel_reach(&p->kernel, p->eps / (1e4 * box));
+    if (isinf(reach) || t->interior || t->copy.hamming.features > 0)
+        return HINGE_OK;
+    hinge_status status = hg_cells_init(&t->cells, &t->copy.points, reach, t->threads, err);
     if (status == HINGE_OK && t->cells.count > 0)
         t->distinct.problem.points.cells = t->copy.points.cells = &t->cells;
     return status;
