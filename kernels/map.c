@@ -2,11 +2,12 @@
  * Kernel maps: k(x, z_j) from the dot products s = <x, z_j>, one row of a tile at a time.
  *
  *   linear      s                             polynomial  (gamma s + coef0)^degree
- *   rbf         exp(-gamma max(0, ||x||^2 + ||z||^2 - 2 s))
+ *   rbf         exp(-gamma d2),  d2 = max(0, ||x||^2 + ||z||^2 - 2 s)
+ *   matern32    (1 + r) exp(-r),  r = sqrt(gamma d2);   matern52    (1 + r + r^2 / 3) exp(-r)
  *   sigmoid     tanh u = sign(u) (1 - e) / (1 + e),  u = gamma s + coef0,  e = exp(-2 |u|);  where |u| < 1/32, and
  *               1 - e would lose digits, Taylor's series up to u^9 (2e-17 of the value are left)
  *
- * Both exponentials are exp(c d) with d >= 0 and c known for the whole row. So c goes over to base 2 once, in
+ * All exponentials are exp(c d) with d >= 0 and c known for the whole row. So c goes over to base 2 once, in
  * two parts, hi + lo = c log2(e), and with fused multiply-add no product c d is ever rounded (without it that
  * rounding costs |c d| / 2 ulp):
  *
@@ -262,6 +263,7 @@ exp_side64(struct scale64 c, double norm, const double *dot, const double *norms
 #define REAL     float
 #define BITS     32
 #define FABS     fabsf
+#define SQRT     sqrtf
 #define COPYSIGN copysignf
 #include "kernels/map_rows.h"
 #include "kernels/panel_rows.h"
@@ -269,6 +271,7 @@ exp_side64(struct scale64 c, double norm, const double *dot, const double *norms
 #define REAL     double
 #define BITS     64
 #define FABS     fabs
+#define SQRT     sqrt
 #define COPYSIGN copysign
 #include "kernels/map_rows.h"
 #include "kernels/panel_rows.h"

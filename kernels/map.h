@@ -18,7 +18,9 @@
     X(linear, LINEAR)         \
     X(polynomial, POLYNOMIAL) \
     X(rbf, RBF)               \
-    X(sigmoid, SIGMOID)
+    X(sigmoid, SIGMOID)       \
+    X(matern32, MATERN32)     \
+    X(matern52, MATERN52)
 
 enum { HG_MAP_BLOCK = 32 }; /* entries that are mapped together */
 
@@ -29,9 +31,9 @@ struct hg_maps {
     const char *level; /* "plain", "v2", "v3", "v4" */
     int number;        /* 1 .. 4 */
     /* Map dot products to values: out[j] = k(dot[j]; norm, norms[j]) for j < n. dot[j] = <x, z_j>; norm = ||x||^2,
-     * norms[j] = ||z_j||^2 (RBF only, otherwise unused, norms may be NULL). out == dot is allowed, other overlap is
+     * norms[j] = ||z_j||^2 (kernels of the distance only, otherwise unused, norms may be NULL). out == dot is allowed, other overlap is
      * not. No alignment is assumed. linear: dot; polynomial: (gamma dot + coef0)^degree, by repeated squaring, degree
-     * >= 0 (0 gives 1); rbf: exp(-gamma max(0, norm + norms[j] - 2 dot[j])); sigmoid: tanh(gamma dot + coef0). NaN in
+     * >= 0 (0 gives 1); rbf: exp(-gamma d2), d2 = max(0, norm + norms[j] - 2 dot[j]); Matern: (1 + r) exp(-r) and (1 + r + r^2 / 3) exp(-r), r = sqrt(gamma d2); sigmoid: tanh(gamma dot + coef0). NaN in
      * gives NaN out. */
     void (*map32)(const hinge_kernel *kernel, size_t n, const float *dot, float *out, float norm, const float *norms);
     void (*map64)(const hinge_kernel *kernel, size_t n, const double *dot, double *out, double norm,

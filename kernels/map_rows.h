@@ -1,20 +1,20 @@
 /*
  * Rows of kernel values in one type: for map.c, which includes it once for each. REAL: float or double; BITS: 32 or 64,
- * what names end in; FABS, COPYSIGN: of that type. OF(rbf) is rbf32 or rbf64. A kernel has one function here, which
+ * what names end in; FABS, SQRT, COPYSIGN: of that type. OF(rbf) is rbf32 or rbf64. A kernel has one function here, which
  * maps whole blocks of BLOCK entries in loops that compilers vectorise; map.c has the formulas and the exponential. Add
  * a kernel as doc/add-a-kernel.md says.
  */
 #define OF(name) GLUE(name, BITS)
 
-/* Holds what of a row's maps depends on the kernel alone, and the row's norm. exp: of -gamma (RBF) or of -2
- * (sigmoid). */
+/* Holds what of a row's maps depends on the kernel alone, and the row's norm. exp: of what
+ * OF(prepare) says. */
 struct OF(row) {
     struct OF(scale) exp;
-    REAL gamma, coef0, norm;
+    REAL gamma, coef0, norm, zero; /* zero: a variable, as map.c says of bounds */
     int degree;
 };
 
-/* Maps blocks, `count` of them: dot and out [count * BLOCK], which may be the same; norms [count * BLOCK], RBF only. */
+/* Maps blocks, `count` of them: dot and out [count * BLOCK], which may be the same; norms [count * BLOCK], for kernels of the distance. */
 typedef void OF(blocks_fn)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms);
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -102,14 +102,46 @@ static void OF(sigmoid)(const struct OF(row) *row, size_t count, const REAL *dot
     }
 }
 
+/* Makes r [BLOCK] = sqrt(gamma d2), at most the limit of exp(-r), and exp [BLOCK] of it, which is 1 where r is 0. */
+static inline void OF(matern)(const struct OF(row) *row, const REAL *dot, const REAL *norms, REAL *r, REAL *exp)
+{
+    struct OF(scale) c = row->exp;
+    REAL gamma = row->gamma, norm = row->norm, zero = row->zero;
+#pragma omp simd
+    for (size_t j = 0; j < BLOCK; j++) {
+        REAL d2 = norm + norms[j] - 2 * dot[j], root = SQRT(gamma * (d2 < zero ? zero : d2));
+        r[j] = root > c.limit ? c.limit : root;
+        exp[j] = OF(exp)(c, root < c.floor ? c.floor : root);
+    }
+}
+
+static void OF(matern32)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+{
+    REAL r[BLOCK], exp[BLOCK];
+    for (size_t b = 0; b < count; b++, dot += BLOCK, out += BLOCK, norms += BLOCK) {
+        OF(matern)(row, dot, norms, r, exp);
+        for (int j = 0; j < BLOCK; j++)
+            out[j] = exp[j] * (1 + r[j]);
+    }
+}
+
+static void OF(matern52)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+{
+    REAL r[BLOCK], exp[BLOCK];
+    for (size_t b = 0; b < count; b++, dot += BLOCK, out += BLOCK, norms += BLOCK) {
+        OF(matern)(row, dot, norms, r, exp);
+        for (int j = 0; j < BLOCK; j++)
+            out[j] = exp[j] * (1 + r[j] * (1 + r[j] * (REAL)(1.0 / 3)));
+    }
+}
+
 /* ---- whole rows -------------------------------------------------------------------------------------------------- */
 
 /* Computes once a row what its kernel needs, in the type of the row. */
 static struct OF(row) OF(prepare)(const hinge_kernel *kernel)
 {
-    if (kernel->type == HINGE_RBF)
-        return (struct OF(row)){ .exp = OF(exp_scale)(-kernel->gamma) };
-    return (struct OF(row)){ .exp = OF(exp_scale)(-2),
+    const double exponent = kernel->type == HINGE_RBF ? -kernel->gamma : kernel->type == HINGE_SIGMOID ? -2 : -1;
+    return (struct OF(row)){ .exp = OF(exp_scale)(exponent),
                                 .gamma = OF(real)(kernel->gamma),
                                 .coef0 = OF(real)(kernel->coef0),
                                 .degree = kernel->degree };

@@ -290,4 +290,5 @@ static void OF(panel)(const struct hg_panel_job *j, const REAL *panel, const REA
 #undef REAL
 #undef BITS
 #undef FABS
+#undef SQRT
 #undef COPYSIGN

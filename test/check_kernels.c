@@ -126,6 +126,12 @@ static long double reference(const struct slot *s, const hinge_kernel *a, double
         *allowed = 2 * ldexpl(eps, exponent - 1) + value * expm1l(spread);
         if (value < (s->f32 ? 0x1.7p-126L : 0x1.7p-1022L)) /* may be taken for 0 */
             *allowed = s->f32 ? 0x1.7p-126L : 0x1.7p-1022L;
+    } else if (kinds[s->kind] == HINGE_MATERN32 || kinds[s->kind] == HINGE_MATERN52) {
+        long double d2 = (long double)norm + nj - 2.0L * dot, t = g * (d2 < 0 ? 0 : d2), r = sqrtl(t);
+        long double lost = g * eps * (norm + nj + fabsl((long double)dot)) / 2; /* the slope along t is at most 1/2 */
+        bool is_32 = kinds[s->kind] == HINGE_MATERN32;
+        value = isnan(d2) ? d2 : isinf(r) ? 0 : (is_32 ? 1 + r : 1 + r + t / 3) * expl(-r);
+        *allowed = lost + (4 + 2 * r) * eps * value + (s->f32 ? 0x1.7p-120L : 0x1.7p-1014L);
     } else if (kinds[s->kind] == HINGE_SIGMOID) {
         value = tanhl(u);
         *allowed = fminl(4, 128 * fabsl(value)) * eps + spread * (1 - value * value) + spread * spread +

@@ -75,6 +75,10 @@ static hinge_kernel kernel_of(hinge_kernel_type type, int *calls_left)
         return hinge_kernel_rbf(0.3);
     case HINGE_SIGMOID:
         return hinge_kernel_sigmoid(0.2, -0.1);
+    case HINGE_MATERN32:
+        return hinge_kernel_matern32(0.3);
+    case HINGE_MATERN52:
+        return hinge_kernel_matern52(0.3);
     case HINGE_PRECOMPUTED:
         return hinge_kernel_precomputed();
     default:
@@ -196,6 +200,12 @@ static long double plain_value(const struct source *o, size_t i, size_t j, long 
         *tolerance =
             value * (expl(k->gamma * (2 * lost + 4 * eps * (ni + nj + fabsl(dot)))) - 1) + 4 * eps * value;
         return value;
+    }
+    case HINGE_MATERN32:
+    case HINGE_MATERN52: {
+        long double d2 = ni + nj - 2 * dot, t = k->gamma * (d2 > 0 ? d2 : 0), r = sqrtl(t);
+        *tolerance = k->gamma / 2 * (2 * lost + 4 * eps * (ni + nj + fabsl(dot))) + 16 * eps;
+        return (k->type == HINGE_MATERN32 ? 1 + r : 1 + r + t / 3) * expl(-r);
     }
     case HINGE_SIGMOID:
         *tolerance = lost_u + 4 * eps;
