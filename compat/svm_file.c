@@ -97,7 +97,8 @@ static bool is_libsvms(const hinge_model *h)
     for (size_t c = 0; h->labels != NULL && c < h->n_classes; c++)
         if (!(h->labels[c] >= INT_MIN && h->labels[c] <= INT_MAX && h->labels[c] == (double)(int)h->labels[c]))
             return false;
-    return h->multiclass == HINGE_ONE_VS_ONE && h->scale_factor == NULL && h->training == NULL;
+    return h->kernel.type <= HINGE_PRECOMPUTED && h->multiclass == HINGE_ONE_VS_ONE && h->scale_factor == NULL &&
+           h->training == NULL;
 }
 
 /* Reads "index:value" words up to the line's end, and adds the node that ends them. NULL: a word is none. */

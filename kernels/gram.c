@@ -392,7 +392,7 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
     return status;
 }
 
-/* Makes K(x_i, x_i): 1 of kernels of the distance, by norms where the kernel is one of dot products, an entry of the
+/* Makes K(x_i, x_i): 1 of functions of x - z, by norms where the kernel is one of dot products, an entry of the
  * matrix given, or a call of the user's function. size: |K(x_i, x_i)|, but where that does not show which dot
  * products in f32 lose most, those of the longest vectors, the squared norms. */
 static hinge_status diagonal(const struct hg_rows *super, double *out, double *size)
@@ -404,7 +404,7 @@ static hinge_status diagonal(const struct hg_rows *super, double *out, double *s
     hinge_status status = x != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < super->n && status == HINGE_OK; i++) {
         uint32_t p = (uint32_t)point_of(g, i);
-        if (row->of_distance) {
+        if (row->stays_when_moved) {
             out[i] = 1;
         } else if (row->source == HG_FROM_DOTS) {
             double norm = hg_points_norm(&g->points, p, g->tiler.type);

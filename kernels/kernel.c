@@ -83,7 +83,9 @@ static double matern52_slope(double t)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-#define OF_DISTANCE .of_distance = true, .bounded = true, .smooth = true, .error = distance_error
+#define OF_DISTANCE                                                                \
+    .stays_when_moved = true, .of_distance = true, .bounded = true, .smooth = true, \
+    .error = distance_error
 
 /* Stand in the order of hinge_kernel_type. */
 static const struct hg_kernel_row table[] = {
@@ -99,6 +101,8 @@ static const struct hg_kernel_row table[] = {
       .value = matern32, .slope = matern32_slope },
     { { "matern52", HINGE_MATERN52, .uses_gamma = 1 }, HG_FROM_DOTS, OF_DISTANCE, .ulps = MATERN_ULPS,
       .value = matern52, .slope = matern52_slope },
+    { { "laplacian", HINGE_LAPLACIAN, .uses_gamma = 1 }, HG_FROM_DIFFERENCES, .stays_when_moved = true,
+      .bounded = true },
 };
 
 const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type)
@@ -153,6 +157,11 @@ hinge_kernel hinge_kernel_matern32(double gamma)
 hinge_kernel hinge_kernel_matern52(double gamma)
 {
     return make(HINGE_MATERN52, 3, gamma, 0);
+}
+
+hinge_kernel hinge_kernel_laplacian(double gamma)
+{
+    return make(HINGE_LAPLACIAN, 3, gamma, 0);
 }
 
 hinge_kernel hinge_kernel_precomputed(void)
@@ -223,10 +232,10 @@ static bool is_beyond(double value, double most)
 bool hg_kernel_beyond_f32(const hinge_kernel *kernel, double norm)
 {
     const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
-    bool dots = row->source == HG_FROM_DOTS;
+    bool made = hg_kernel_is_of_features(row);
     bool narrow = row->of_distance && row->slope(0) * kernel->gamma * norm > 16384; /* of 2^23, an ulp of f32 */
-    return narrow || gamma_is_beyond_f32(kernel) || (dots && is_beyond(norm, 0x1p100)) ||
-           is_beyond(dots ? hg_kernel_most(kernel, norm) : norm, 0x1p80);
+    return narrow || gamma_is_beyond_f32(kernel) || (made && is_beyond(norm, 0x1p100)) ||
+           is_beyond(made ? hg_kernel_most(kernel, norm) : norm, 0x1p80);
 }
 
 double hg_dot_error(hinge_dtype type, size_t d)
@@ -250,7 +259,7 @@ double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, d
                              .most = kernel->gamma * norm + fabs(kernel->coef0) };
     r.dot = (hg_dot_error(type, d) + 2 * r.ulp) * norm;
     r.lost = kernel->gamma * r.dot + 4 * r.ulp * r.most + r.tiny;
-    double error = row->error != NULL ? row->error(kernel, &r) : row->source == HG_FROM_DOTS ? INFINITY : 0;
+    double error = row->error != NULL ? row->error(kernel, &r) : hg_kernel_is_of_features(row) ? INFINITY : 0;
     return isnan(error) ? INFINITY : error + (error > 0 ? r.tiny : 0); /* NaN: infinite values */
 }
 

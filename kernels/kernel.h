@@ -10,8 +10,9 @@
 #include "kernels/map.h"
 #include "lib/base/base.h"
 
-/* Tells what values are made of: dot products by a map, the caller's matrix, or the caller's function. */
-enum hg_kernel_source { HG_FROM_DOTS, HG_FROM_MATRIX, HG_FROM_USER };
+/* Tells what values are made of: dot products by a map, absolute differences of features by a map, the caller's matrix,
+ * or the caller's function. */
+enum hg_kernel_source { HG_FROM_DOTS, HG_FROM_DIFFERENCES, HG_FROM_MATRIX, HG_FROM_USER };
 
 /* What rounding does on the way to a value, for `error` below: vectors and products are rounded to a type. */
 struct hg_rounding {
@@ -25,10 +26,12 @@ struct hg_rounding {
 struct hg_kernel_row {
     hinge_kernel_row told; /* keyword, type, and which parameters it uses */
     enum hg_kernel_source source;
+    /* A function of x - z alone, which is 1 at 0. Moving all points changes no value, so they may be centred. */
+    bool stays_when_moved;
     /* A function k of t = gamma ||x - z||^2 alone, which falls from k(0) = 1 to 0, and whose slope falls as well.
-     * Its map takes squared norms beside the dot product. Moving all points changes no value, so they may be
-     * centred; equal points are told to have 1, as norms and dot products do not show it; what is far can be left
-     * out (hg_kernel_reach) and what is near is made of differences in f64 (hg_tiler_close). */
+     * Its map takes squared norms beside the dot product. Equal points are told to have 1, as norms and dot products
+     * do not show it; what is far can be left out (hg_kernel_reach) and what is near is made of differences in f64
+     * (hg_tiler_close). */
     bool of_distance;
     bool bounded;    /* |K| <= 1 */
     bool smooth;     /* its matrix may have a factor of few columns */
@@ -41,6 +44,12 @@ struct hg_kernel_row {
 
 /* Returns the row of a kernel; NULL: the type is none of hinge_kernel_type. */
 const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type);
+
+/* Says whether hinge makes the kernel's values of the features of two points, whatever else it is given. */
+static inline bool hg_kernel_is_of_features(const struct hg_kernel_row *row)
+{
+    return row->source == HG_FROM_DOTS || row->source == HG_FROM_DIFFERENCES;
+}
 
 /* Resolves HINGE_GAMMA_AUTO by d, and checks every field the kernel uses. */
 hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel *resolved, hinge_error *err);

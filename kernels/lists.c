@@ -78,7 +78,7 @@ static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 }
 
 /* Returns the bytes of one panel's vectors, of which hg_points_panels makes it; set_left uses the first. */
-static size_t own_room(const struct hg_tiler *t)
+size_t hg_panels_room(const struct hg_tiler *t)
 {
     return hg_panel_cols(t->type) * hg_stride(t) * hg_size_of(t->type);
 }
@@ -100,7 +100,7 @@ static size_t lay_left(const struct hg_tiler *t, const struct hg_points *points,
     return at;
 }
 
-static size_t right_bytes(const struct hg_tiler *t, const struct hg_points *points, size_t count)
+size_t hg_panels_right_bytes(const struct hg_tiler *t, const struct hg_points *points, size_t count)
 {
     (void)points;
     return hg_panels_size(count, t->d, t->type) * hg_size_of(t->type);
@@ -135,7 +135,7 @@ static void set_left(const struct hg_tiler *t, const struct hg_left *left, size_
 }
 
 /* Makes the panels of a tile's columns, one after the other. */
-static void set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room)
+void hg_panels_set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room)
 {
     const struct hg_origin *o = &right->origin;
     right->x = x;
@@ -180,9 +180,9 @@ const struct hg_maker hg_by_lists = { .name = "lists",
                                       .panel = HG_PANEL_BYTES,
                                       .fits = fits,
                                       .cost = hg_cost_lists,
-                                      .room = own_room,
+                                      .room = hg_panels_room,
                                       .lay_left = lay_left,
-                                      .right_bytes = right_bytes,
+                                      .right_bytes = hg_panels_right_bytes,
                                       .set_left = set_left,
-                                      .set_right = set_right,
+                                      .set_right = hg_panels_set_right,
                                       .products = products };

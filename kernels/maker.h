@@ -119,7 +119,7 @@ struct hg_maker {
                 double *g);
 };
 
-extern const struct hg_maker hg_gemm, hg_by_lists, hg_by_counts, hg_lookup, hg_user;
+extern const struct hg_maker hg_gemm, hg_by_lists, hg_by_counts, hg_by_differences, hg_lookup, hg_user;
 
 /* Returns the maker of a source's tiles: the first that fits. close is set. */
 const struct hg_maker *hg_maker_for(const struct hg_tiler *tiler, const struct hg_points *points);
@@ -169,6 +169,18 @@ static inline size_t hg_panels_size(size_t count, size_t d, hinge_dtype type)
 void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                       hinge_dtype type, void *panels, void *rows, size_t ld);
 
+/* Sides by panels: the room for one panel's vectors, and the panels of a tile's columns. */
+size_t hg_panels_room(const struct hg_tiler *t);
+size_t hg_panels_right_bytes(const struct hg_tiler *t, const struct hg_points *points, size_t count);
+void hg_panels_set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room);
+
+/* differences.c: out [rows][hg_panel_cols] = |x_r - z|_1 for vectors x, ld values apart, and the columns of a panel;
+ * out is ld_out values a row. */
+struct hg_differences {
+    void (*sums32)(const float *x, size_t ld, size_t rows, const float *panel, size_t d, float *out, size_t ld_out);
+    void (*sums64)(const double *x, size_t ld, size_t rows, const double *panel, size_t d, double *out, size_t ld_out);
+};
+
 /* ---- cost.c: what counted work decides --------------------------------------------------------------------------- */
 
 /* True where lists are faster than GEMM: vectors of d features with so many non-zeros on average. */
@@ -177,6 +189,7 @@ bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level);
 bool hg_lists_are_dense(double nonzeros, size_t d);
 struct hg_cost hg_cost_gemm(const struct hg_tiler *t, const struct hg_points *points);
 struct hg_cost hg_cost_lists(const struct hg_tiler *t, const struct hg_points *points);
+struct hg_cost hg_cost_differences(const struct hg_tiler *t, const struct hg_points *points);
 struct hg_cost hg_cost_counts(const struct hg_tiler *t, const struct hg_points *points);
 struct hg_cost hg_cost_given(const struct hg_tiler *t, const struct hg_points *points); /* looked up, or the user's */
 

@@ -4,6 +4,7 @@
  *   linear      s                             polynomial  (gamma s + coef0)^degree
  *   rbf         exp(-gamma d2),  d2 = max(0, ||x||^2 + ||z||^2 - 2 s)
  *   matern32    (1 + r) exp(-r),  r = sqrt(gamma d2);   matern52    (1 + r + r^2 / 3) exp(-r)
+ *   laplacian   exp(-gamma s), where s is the sum of absolute differences instead (differences.c)
  *   sigmoid     tanh u = sign(u) (1 - e) / (1 + e),  u = gamma s + coef0,  e = exp(-2 |u|);  where |u| < 1/32, and
  *               1 - e would lose digits, Taylor's series up to u^9 (2e-17 of the value are left)
  *
@@ -62,7 +63,9 @@
 #define GLUE(a, b)            GLUE_(a, b)
 #define TEXT_(a)              #a
 #define TEXT(a)               TEXT_(a)
-#define BLOCKS_OF(name, NAME) [HINGE_##NAME] = OF(name), /* of HG_MAPS */
+/* of HG_MAPS */
+#define BLOCKS_OF(name, NAME, factor)   [HINGE_##NAME] = OF(name),
+#define EXPONENT_OF(name, NAME, factor) : kernel->type == HINGE_##NAME ? (factor)
 
 enum { BLOCK = HG_MAP_BLOCK };
 

@@ -13,14 +13,16 @@
 
 #include <stddef.h>
 
-/* All maps, X(name of its blocks in map_rows.h, name of its kernel). */
-#define HG_MAPS(X)            \
-    X(linear, LINEAR)         \
-    X(polynomial, POLYNOMIAL) \
-    X(rbf, RBF)               \
-    X(sigmoid, SIGMOID)       \
-    X(matern32, MATERN32)     \
-    X(matern52, MATERN52)
+/* All maps, X(name of its blocks in map_rows.h, name of its kernel, and what the exponential in it multiplies its
+ * argument by). */
+#define HG_MAPS(X)                        \
+    X(linear, LINEAR, 0)                  \
+    X(polynomial, POLYNOMIAL, 0)          \
+    X(rbf, RBF, -kernel->gamma)           \
+    X(sigmoid, SIGMOID, -2)               \
+    X(matern32, MATERN32, -1)             \
+    X(matern52, MATERN52, -1)             \
+    X(laplacian, LAPLACIAN, -kernel->gamma)
 
 enum { HG_MAP_BLOCK = 32 }; /* entries that are mapped together */
 
@@ -31,10 +33,11 @@ struct hg_maps {
     const char *level; /* "plain", "v2", "v3", "v4" */
     int number;        /* 1 .. 4 */
     /* Map dot products to values: out[j] = k(dot[j]; norm, norms[j]) for j < n. dot[j] = <x, z_j>; norm = ||x||^2,
-     * norms[j] = ||z_j||^2 (kernels of the distance only, otherwise unused, norms may be NULL). out == dot is allowed, other overlap is
-     * not. No alignment is assumed. linear: dot; polynomial: (gamma dot + coef0)^degree, by repeated squaring, degree
-     * >= 0 (0 gives 1); rbf: exp(-gamma d2), d2 = max(0, norm + norms[j] - 2 dot[j]); Matern: (1 + r) exp(-r) and (1 + r + r^2 / 3) exp(-r), r = sqrt(gamma d2); sigmoid: tanh(gamma dot + coef0). NaN in
-     * gives NaN out. */
+     * norms[j] = ||z_j||^2 (kernels of the distance only, otherwise unused, norms may be NULL). out == dot is
+     * allowed, other overlap is not. No alignment is assumed. linear: dot; polynomial: (gamma dot + coef0)^degree,
+     * by repeated squaring, degree >= 0 (0 gives 1); rbf: exp(-gamma d2), d2 = max(0, norm + norms[j] - 2 dot[j]);
+     * Matern: (1 + r) exp(-r) and (1 + r + r^2 / 3) exp(-r), r = sqrt(gamma d2); laplacian: exp(-gamma dot), where
+     * dot is the sum of absolute differences; sigmoid: tanh(gamma dot + coef0). NaN in gives NaN out. */
     void (*map32)(const hinge_kernel *kernel, size_t n, const float *dot, float *out, float norm, const float *norms);
     void (*map64)(const hinge_kernel *kernel, size_t n, const double *dot, double *out, double norm,
                   const double *norms);

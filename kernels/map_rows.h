@@ -1,8 +1,8 @@
 /*
  * Rows of kernel values in one type: for map.c, which includes it once for each. REAL: float or double; BITS: 32 or 64,
- * what names end in; FABS, SQRT, COPYSIGN: of that type. OF(rbf) is rbf32 or rbf64. A kernel has one function here, which
- * maps whole blocks of BLOCK entries in loops that compilers vectorise; map.c has the formulas and the exponential. Add
- * a kernel as doc/add-a-kernel.md says.
+ * what names end in; FABS, SQRT, COPYSIGN: of that type. OF(rbf) is rbf32 or rbf64. A kernel has one function here,
+ * which maps whole blocks of BLOCK entries in loops that compilers vectorise; map.c has the formulas and the
+ * exponential. Add a kernel as doc/add-a-kernel.md says.
  */
 #define OF(name) GLUE(name, BITS)
 
@@ -14,7 +14,8 @@ struct OF(row) {
     int degree;
 };
 
-/* Maps blocks, `count` of them: dot and out [count * BLOCK], which may be the same; norms [count * BLOCK], for kernels of the distance. */
+/* Maps blocks, `count` of them: dot and out [count * BLOCK], which may be the same; norms [count * BLOCK], for
+ * kernels of the distance. */
 typedef void OF(blocks_fn)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms);
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -102,6 +103,16 @@ static void OF(sigmoid)(const struct OF(row) *row, size_t count, const REAL *dot
     }
 }
 
+static void OF(laplacian)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+{
+    struct OF(scale) c = row->exp;
+    size_t n = count * BLOCK;
+    (void)norms;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++)
+        out[j] = OF(exp)(c, dot[j] < c.floor ? c.floor : dot[j]);
+}
+
 /* Makes r [BLOCK] = sqrt(gamma d2), at most the limit of exp(-r), and exp [BLOCK] of it, which is 1 where r is 0. */
 static inline void OF(matern)(const struct OF(row) *row, const REAL *dot, const REAL *norms, REAL *r, REAL *exp)
 {
@@ -140,8 +151,8 @@ static void OF(matern52)(const struct OF(row) *row, size_t count, const REAL *do
 /* Computes once a row what its kernel needs, in the type of the row. */
 static struct OF(row) OF(prepare)(const hinge_kernel *kernel)
 {
-    const double exponent = kernel->type == HINGE_RBF ? -kernel->gamma : kernel->type == HINGE_SIGMOID ? -2 : -1;
-    return (struct OF(row)){ .exp = OF(exp_scale)(exponent),
+    const double factor = false ? 0 HG_MAPS(EXPONENT_OF) : 0;
+    return (struct OF(row)){ .exp = OF(exp_scale)(factor),
                                 .gamma = OF(real)(kernel->gamma),
                                 .coef0 = OF(real)(kernel->coef0),
                                 .degree = kernel->degree };

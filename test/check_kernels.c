@@ -26,8 +26,8 @@ enum { MAX_N = 600, GUARD = 16, SHIFT = 16, ROOM = MAX_N + SHIFT + 2 * GUARD, RO
 enum { SAMPLES = 101, REPEATS = 50, BENCH_N = 512 };
 enum { RUNS = 9, FEATURES = 8, BENCH_ROWS = 256, COLUMNS = 1 << 17, TILE = 2048 };
 
-#define WORD(name, NAME) #name,
-#define TYPE(name, NAME) HINGE_##NAME,
+#define WORD(name, NAME, factor) #name,
+#define TYPE(name, NAME, factor) HINGE_##NAME,
 static const char *const kind_names[] = { HG_MAPS(WORD) };
 static const hinge_kernel_type kinds[] = { HG_MAPS(TYPE) };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -126,6 +126,10 @@ static long double reference(const struct slot *s, const hinge_kernel *a, double
         *allowed = 2 * ldexpl(eps, exponent - 1) + value * expm1l(spread);
         if (value < (s->f32 ? 0x1.7p-126L : 0x1.7p-1022L)) /* may be taken for 0 */
             *allowed = s->f32 ? 0x1.7p-126L : 0x1.7p-1022L;
+    } else if (kinds[s->kind] == HINGE_LAPLACIAN) {
+        long double sum = dot > 0 ? dot : isnan(dot) ? dot : 0;
+        value = g > 0 ? expl(-g * sum) : isnan(sum) ? sum : 1;
+        *allowed = (4 + (s->level < 3 ? 2 * g * sum : 0)) * eps * value + (s->f32 ? 0x1.7p-126L : 0x1.7p-1022L);
     } else if (kinds[s->kind] == HINGE_MATERN32 || kinds[s->kind] == HINGE_MATERN52) {
         long double d2 = (long double)norm + nj - 2.0L * dot, t = g * (d2 < 0 ? 0 : d2), r = sqrtl(t);
         long double lost = g * eps * (norm + nj + fabsl((long double)dot)) / 2; /* the slope along t is at most 1/2 */

@@ -75,6 +75,8 @@ static hinge_kernel kernel_of(hinge_kernel_type type, int *calls_left)
         return hinge_kernel_rbf(0.3);
     case HINGE_SIGMOID:
         return hinge_kernel_sigmoid(0.2, -0.1);
+    case HINGE_LAPLACIAN:
+        return hinge_kernel_laplacian(0.3);
     case HINGE_MATERN32:
         return hinge_kernel_matern32(0.3);
     case HINGE_MATERN52:
@@ -201,6 +203,9 @@ static long double plain_value(const struct source *o, size_t i, size_t j, long 
             value * (expl(k->gamma * (2 * lost + 4 * eps * (ni + nj + fabsl(dot)))) - 1) + 4 * eps * value;
         return value;
     }
+    case HINGE_LAPLACIAN:
+        *tolerance = k->gamma * (long double)o->gram.tiler.d * eps * distance * expl(-k->gamma * distance) + 4 * eps;
+        return expl(-k->gamma * distance);
     case HINGE_MATERN32:
     case HINGE_MATERN52: {
         long double d2 = ni + nj - 2 * dot, t = k->gamma * (d2 > 0 ? d2 : 0), r = sqrtl(t);

@@ -37,12 +37,20 @@ static hinge_model *model_of(hinge_task task, hinge_kernel kernel, const struct 
 
 static long double value_of(const hinge_kernel *k, const double *x, const double *z, size_t d)
 {
-    long double dot = 0, distance = 0;
+    long double dot = 0, distance = 0, absolute = 0;
     for (size_t c = 0; c < d; c++) {
         long double difference = (long double)x[c] - z[c];
         dot += (long double)x[c] * z[c];
         distance += difference * difference;
+        absolute += fabsl(difference);
     }
+    long double r = sqrtl(k->gamma * distance);
+    if (k->type == HINGE_MATERN32)
+        return (1 + r) * expl(-r);
+    if (k->type == HINGE_MATERN52)
+        return (1 + r + r * r / 3) * expl(-r);
+    if (k->type == HINGE_LAPLACIAN)
+        return expl(-k->gamma * absolute);
     if (k->type == HINGE_RBF)
         return expl(-k->gamma * distance);
     long double u = k->gamma * dot + k->coef0;
@@ -135,12 +143,15 @@ TEST(all_kinds)
     uint64_t seed = 10;
     int labels = 0, values = 0;
     struct set sv = normal(1500, 50, &seed), x = normal(80, 50, &seed);
-    for (int kernel = HINGE_POLYNOMIAL; kernel <= HINGE_SIGMOID; kernel++)
+    static const hinge_kernel_type kernels[] = { HINGE_POLYNOMIAL, HINGE_RBF, HINGE_SIGMOID, HINGE_MATERN32,
+                                                 HINGE_MATERN52, HINGE_LAPLACIAN };
+    for (size_t t = 0; t < sizeof kernels / sizeof *kernels; t++)
         for (int task = 0; task < 2; task++)
             for (double size = 1e-5; size < 100; size *= 100) {
-                hinge_kernel k = kernel == HINGE_RBF          ? hinge_kernel_rbf(task == 0 ? 0.05 : 0.3)
-                                 : kernel == HINGE_POLYNOMIAL ? hinge_kernel_polynomial(3, 0.02, 1)
-                                                              : hinge_kernel_sigmoid(0.01, 0);
+                hinge_kernel k = kernels[t] == HINGE_POLYNOMIAL ? hinge_kernel_polynomial(3, 0.02, 1)
+                                 : kernels[t] == HINGE_SIGMOID  ? hinge_kernel_sigmoid(0.01, 0)
+                                                                : hinge_kernel_rbf(task == 0 ? 0.05 : 0.3);
+                k.type = kernels[t];
                 hinge_model *m = model_of(task == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR, k, &sv, size, 0.01, &seed);
                 labels += m->f32_is_enough, values += m->f32_for_values;
                 check(m, &x, hinge_kernel_info(k.type)->keyword, 1e-9 * fmax(1, size));

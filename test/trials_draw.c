@@ -76,7 +76,10 @@ static void draw_kernel(struct trial *t, uint64_t *s)
     k->coef0 = chance(s, 0.3) ? 0 : wild ? power_between(s, -3, 3) : draw_unit(s) * 2;
     if (chance(s, k->type == HINGE_SIGMOID ? 0.5 : 0.15))
         k->coef0 = -k->coef0;
-    t->psd = k->type == HINGE_LINEAR || k->type == HINGE_RBF || (k->type == HINGE_POLYNOMIAL && k->coef0 >= 0);
+    if (k->type == HINGE_RBF && *s % 8 < 3) /* draws nothing, so that other trials stay as they are */
+        k->type = *s % 8 == 0 ? HINGE_MATERN32 : *s % 8 == 1 ? HINGE_MATERN52 : HINGE_LAPLACIAN;
+    t->psd = k->type == HINGE_LINEAR || k->type == HINGE_RBF || k->type >= HINGE_MATERN32 ||
+             (k->type == HINGE_POLYNOMIAL && k->coef0 >= 0);
     t->symmetric = true;
     if (k->type == HINGE_USER) {
         t->user.kind = (enum user_kind)pick(s, 5);

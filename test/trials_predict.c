@@ -217,9 +217,9 @@ static bool oracle_applies(const struct trial *t)
 {
     const hinge_params *p = &t->params;
     return t->oracle && p->task != HINGE_QUANTILE && t->n <= 500 && t->psd && t->weights == NULL && !p->no_bias &&
-           !isinf(p->C) && p->kernel.type != HINGE_USER && p->multiclass == HINGE_ONE_VS_ONE && t->integer_labels &&
-           (p->kernel.type != HINGE_PRECOMPUTED || t->index == NULL) && p->max_iter == 0 && p->time_limit == 0 &&
-           t->stop_after == 0;
+           !isinf(p->C) && p->kernel.type <= HINGE_PRECOMPUTED && p->multiclass == HINGE_ONE_VS_ONE &&
+           t->integer_labels && (p->kernel.type != HINGE_PRECOMPUTED || t->index == NULL) && p->max_iter == 0 &&
+           p->time_limit == 0 && t->stop_after == 0;
 }
 
 /* LIBSVM's coefficients by training row, [problems * n], as hinge would lay them out. */

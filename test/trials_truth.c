@@ -22,7 +22,23 @@ static double norm_about(const double *from, const double *a, size_t d)
     return sum;
 }
 
-static long double rbf(const struct trial *t, const double *a, const double *b, double norms, double *slack)
+static bool is_of_distance(hinge_kernel_type type)
+{
+    return type == HINGE_RBF || type == HINGE_MATERN32 || type == HINGE_MATERN52;
+}
+
+static long double laplacian(const struct trial *t, const double *a, const double *b, double *slack)
+{
+    long double sum = 0;
+    for (size_t c = 0; c < t->d; c++)
+        sum += fabsl((long double)a[c] - b[c]);
+    long double x = t->params.kernel.gamma * sum, k = expl(-x);
+    *slack = (double)k * expm1(fmin(ulp * (((double)t->d + 8) * (double)x + 8), 700));
+    return k;
+}
+
+/* Of x = gamma |a - b|^2. Matern's r is its root, whose rounding moves the value by r ulps of it. */
+static long double of_distance(const struct trial *t, const double *a, const double *b, double norms, double *slack)
 {
     long double square = 0;
     for (size_t c = 0; c < t->d; c++) {
@@ -30,10 +46,14 @@ static long double rbf(const struct trial *t, const double *a, const double *b, 
         square += v * v;
     }
     long double x = t->params.kernel.gamma * square;
-    long double k = t->n > 1000 ? (long double)exp(-(double)x) : expl(-x);
+    hinge_kernel_type type = t->params.kernel.type;
+    long double r = type == HINGE_RBF ? x : sqrtl(x), k = t->n > 1000 ? (long double)exp(-(double)r) : expl(-r);
+    k *= type == HINGE_RBF || isinf(r) ? 1 : type == HINGE_MATERN32 ? 1 + r : 1 + r + x / 3;
     /* by differences, or by norms, whose sum less a product cancels, where that moves K by some 1e-11 at most */
     double by_norms = same_row(a, b, t->d) ? 0 : 4 * t->params.kernel.gamma * norms;
-    double own = ulp * (((double)t->d + 8) * (double)x + 8), lost = ulp * by_norms * (2 + (double)t->d / 8);
+    double of_root = type == HINGE_RBF ? 0 : 4 * (double)r;
+    double own = ulp * (((double)t->d + 8) * (double)x + 8 + of_root);
+    double lost = ulp * by_norms * (2 + (double)t->d / 8);
     *slack = (double)k * (own < 1e-3 ? 1.001 * own : expm1(fmin(own, 700)));
     *slack += fmin((double)k * expm1(fmin(lost, 700)), 2e-11);
     return k;
@@ -90,8 +110,12 @@ static long double kernel_value(const struct trial *t, const double *row, size_t
     case HINGE_PRECOMPUTED:
         *slack = 0;
         return row[t->params.precomputed_index != NULL ? t->params.precomputed_index[j] : j];
+    case HINGE_LAPLACIAN:
+        return laplacian(t, row, t->x + j * t->d, slack);
     case HINGE_RBF:
-        return rbf(t, row, t->x + j * t->d, norms, slack);
+    case HINGE_MATERN32:
+    case HINGE_MATERN52:
+        return of_distance(t, row, t->x + j * t->d, norms, slack);
     case HINGE_USER:
         return of_user(t, row, t->x + j * t->d, slack);
     default:
@@ -174,14 +198,14 @@ struct sums truth_sums(const struct trial *t, const double *beta, size_t problem
                          .slack = get(problems * count, sizeof(double)),
                          .absolute = get(problems * count, sizeof(double)) };
     size_t n_sv, *svs = find_svs(t->n, beta, problems, &n_sv);
-    bool is_rbf = t->params.kernel.type == HINGE_RBF;
+    bool by_norms = is_of_distance(t->params.kernel.type);
     struct frame frame = frame_of(t, svs, n_sv);
     double *norms = get(n_sv, sizeof *norms), *off = get(n_sv, sizeof *off);
     long double *k = get(n_sv, sizeof *k);
-    for (size_t v = 0; is_rbf && v < n_sv; v++)
+    for (size_t v = 0; by_norms && v < n_sv; v++)
         norms[v] = norm_in(&frame, t->x + svs[v] * t->d, t->d);
     for (size_t i = 0; i < count; i++) {
-        double norm = is_rbf ? norm_in(&frame, rows + i * t->d, t->d) : 0;
+        double norm = by_norms ? norm_in(&frame, rows + i * t->d, t->d) : 0;
         for (size_t v = 0; v < n_sv; v++) {
             k[v] = kernel_value(t, rows + i * t->d, svs[v], norm + norms[v], off + v);
             sums.largest_kernel = fmax(sums.largest_kernel, (double)fabsl(k[v]));

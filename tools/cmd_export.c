@@ -144,18 +144,26 @@ static void write_tables(const struct writer *w)
 /* Writes the kernel of an example and a row of the vectors; <x, w> where f is linear. */
 static void write_kernel(const struct writer *w)
 {
-    int rbf = w->kernel.type == HINGE_RBF;
+    const hinge_kernel_type type = w->kernel.type;
+    int laplacian = type == HINGE_LAPLACIAN, matern = type == HINGE_MATERN32 || type == HINGE_MATERN52;
+    int distance = type == HINGE_RBF || matern;
     emit(w, "\nstatic $R $N_kernel(const $R *x, const $R *z)\n{\n    $R sum = 0;\n    size_t k;\n\n"
             "    for (k = 0; k != $D; k++) {\n        const $R value = ");
     emit(w, w->moved    ? "(x[k] - $N_origin[k]) * $N_factor[k] + $N_offset[k];\n"
             : w->scaled ? "x[k] * $N_factor[k] + $N_offset[k];\n"
                         : "x[k];\n");
-    emit(w, rbf ? "        sum += (value - z[k]) * (value - z[k]);\n    }\n" : "        sum += value * z[k];\n    }\n");
-    if (!w->linear && !rbf) /* of a linear function of the product */
+    emit(w, distance    ? "        sum += (value - z[k]) * (value - z[k]);\n    }\n"
+            : laplacian ? "        sum += fabs$F(value - z[k]);\n    }\n"
+                        : "        sum += value * z[k];\n    }\n");
+    if (!w->linear && !distance && !laplacian) /* of a linear function of the product */
         emit(w, "    sum = $G * sum + $A;\n");
+    if (matern) /* r */
+        emit(w, "    sum = sqrt$F($G * sum);\n");
     emit(w, w->linear                           ? "    return sum;\n}\n"
-            : rbf                               ? "    return exp$F(-$G * sum);\n}\n"
-            : w->kernel.type == HINGE_SIGMOID ? "    return tanh$F(sum);\n}\n"
+            : type == HINGE_MATERN32            ? "    return (1 + sum) * exp$F(-sum);\n}\n"
+            : type == HINGE_MATERN52            ? "    return (1 + sum + sum * sum / 3) * exp$F(-sum);\n}\n"
+            : distance || laplacian             ? "    return exp$F(-$G * sum);\n}\n"
+            : type == HINGE_SIGMOID ? "    return tanh$F(sum);\n}\n"
                                               : "    {\n        $R power = 1;\n        int q;\n\n"
                                                 "        for (q = 0; q < $Q; q++)\n            power *= sum;\n"
                                                 "        return power;\n    }\n}\n");
@@ -270,7 +278,8 @@ int command_export(int argc, char **argv)
     hinge_model *model = NULL;
     read_options(argc, argv, &s);
     model = load_model(s.model_path);
-    if (hinge_model_kernel(model).type > HINGE_PRECOMPUTED)
+    hinge_kernel_type type = hinge_model_kernel(model).type;
+    if (type == HINGE_USER || type > HINGE_LAPLACIAN)
         die(EXIT_FAILURE, "%s: no C is known for its kernel, %s", s.model_path,
             hinge_kernel_info(hinge_model_kernel(model).type)->keyword);
     write_model(&s, model);

@@ -39,7 +39,7 @@ static const struct tool_option path_options[] = {
     OPTION_TUBE(params.p),
     { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_inside_01, "set the level of quantile (0.5)" },
     { 't', "kernel", "KERNEL", parse_kernel, FIELD(params.kernel.type), NULL,
-      "use linear, polynomial, rbf or sigmoid, as to train\n(rbf)" },
+      "use a kernel of features, as to train (rbf)" },
     OPTION_DEGREE(params.kernel.degree),
     OPTION_GAMMA(params.kernel.gamma),
     OPTION_COEF0(params.kernel.coef0),

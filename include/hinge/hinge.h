@@ -109,9 +109,10 @@ typedef enum hinge_kernel_type { /* values are LIBSVM's -t */
     HINGE_SIGMOID = 3,     /* tanh(gamma <x,z> + coef0); not positive semi-definite in general */
     HINGE_PRECOMPUTED = 4, /* the matrix holds kernel values, see hinge_params.precomputed_index */
     HINGE_USER = 5,        /* the caller's function, see hinge_user_kernel */
-    HINGE_MATERN32 = 6,    /* (1 + r) exp(-r), r = sqrt(gamma) ||x-z||: Matern's of smoothness 3/2, gamma = 3 / length^2 */
-    HINGE_MATERN52 = 7     /* (1 + r + r^2 / 3) exp(-r): that of smoothness 5/2, gamma = 5 / length^2 (Rasmussen and
-                            * Williams, Gaussian Processes for Machine Learning, 2006, equation 4.17) */
+    HINGE_MATERN32 = 6,    /* (1 + r) exp(-r), r = sqrt(gamma) ||x-z||: Matern's of smoothness 3/2, where gamma is 3 /
+                            * length^2 (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, 4.17) */
+    HINGE_MATERN52 = 7,    /* (1 + r + r^2 / 3) exp(-r): that of smoothness 5/2, where gamma is 5 / length^2 */
+    HINGE_LAPLACIAN = 8    /* exp(-gamma sum of |x_c - z_c|) */
 } hinge_kernel_type;
 
 /* A kernel of the caller's own: fills out[i*ld + j] = K(a_i, b_j) for i < a->rows, j < b->rows. a and b are
@@ -124,7 +125,7 @@ typedef int (*hinge_user_kernel)(void *cookie, const hinge_matrix *a, const hing
 typedef struct hinge_kernel {
     hinge_kernel_type type;
     int degree;    /* polynomial: 0 <= degree; 3 by default */
-    double gamma;  /* polynomial, RBF, sigmoid, Matern: >= 0 or HINGE_GAMMA_AUTO; 0 means 0, a constant kernel */
+    double gamma;  /* all but linear: >= 0 or HINGE_GAMMA_AUTO; 0 means 0, a constant kernel */
     double coef0;  /* polynomial, sigmoid; 0 by default */
     hinge_user_kernel user; /* HINGE_USER: the function, its cookie (may be NULL), */
     void *cookie;
@@ -139,13 +140,14 @@ HINGE_API hinge_kernel hinge_kernel_rbf(double gamma);
 HINGE_API hinge_kernel hinge_kernel_sigmoid(double gamma, double coef0);
 HINGE_API hinge_kernel hinge_kernel_matern32(double gamma);
 HINGE_API hinge_kernel hinge_kernel_matern52(double gamma);
+HINGE_API hinge_kernel hinge_kernel_laplacian(double gamma);
 HINGE_API hinge_kernel hinge_kernel_precomputed(void);
 HINGE_API hinge_kernel hinge_kernel_user(const char *name, hinge_user_kernel function, void *cookie);
 
 /* A row of the table that tells the kernels apart, as hinge_task_row those of tasks. */
 typedef struct hinge_kernel_row {
     const char *keyword; /* its name for the command and in model files: LIBSVM's "linear", "polynomial", "rbf",
-                          * "sigmoid", "precomputed"; and "user", "matern32", "matern52" */
+                          * "sigmoid", "precomputed"; and "user", "matern32", "matern52", "laplacian" */
     hinge_kernel_type kernel;
     int uses_gamma, uses_coef0, uses_degree; /* 1: the kernel looks at this field of hinge_kernel */
 } hinge_kernel_row;
@@ -400,8 +402,9 @@ typedef struct hinge_report {
     char blas[64];         /* BLAS and the core it chose, such as "OpenBLAS 0.3.21 openmp SkylakeX" */
     int blas_slow;         /* 1: the processor has AVX-512 and this OpenBLAS chose kernels without it */
     char path[128];        /* the way that was taken: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of
-                            * "gemm" for data with few non-zeros or few features, "counts" for RBF on features of two
-                            * values each, one step apart, where there is AVX-512; then ", newton" or ", no room for
+                            * "gemm" for data with few non-zeros or few features, "counts" for kernels of the distance
+                            * on features of two values each, one step apart, where there is AVX-512, "differences" for
+                            * the Laplacian; then ", newton" or ", no room for
                             * newton"; ", rows shared": by classes against the rest. "interior-point d=123, linear";
                             * "then interior-point" or "then block-smo": a problem at least;
                             * "margin from nu=0.357": NO_MARGIN, the largest nu that a problem took instead */

@@ -96,15 +96,15 @@ static hinge_status merge(struct hg_distinct *d, const struct hg_problem *whole,
     return status;
 }
 
-/* For kernels of the distance hg_problem_look has found equal rows already; of other kernels made of dot products they
- * are looked for here. */
+/* For kernels of the distance hg_problem_look has found equal rows already; of other kernels of features they are
+ * looked for here. */
 hinge_status hg_distinct_init(struct hg_distinct *d, const struct hg_problem *whole, hinge_error *err)
 {
     uint32_t *found = NULL;
     hinge_status status = HINGE_OK;
     *d = (struct hg_distinct){ .problem = *whole };
     const struct hg_kernel_row *row = hg_kernel_row(whole->params.kernel.type);
-    if (row->source != HG_FROM_DOTS || whole->n_problems == 0)
+    if (!hg_kernel_is_of_features(row) || whole->n_problems == 0)
         return HINGE_OK;
     if (!row->of_distance)
         status = hg_equal_find(&whole->points, whole->threads, &found, err);

@@ -201,9 +201,9 @@ hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
     bool wanted = false;
-    if (row->source == HG_FROM_DOTS)
+    if (hg_kernel_is_of_features(row))
         pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
-    if (row->of_distance && pr->d > 0)
+    if (row->stays_when_moved && pr->d > 0)
         pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
     if (pr->shift == NULL && wanted)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);

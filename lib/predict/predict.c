@@ -139,8 +139,8 @@ static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, st
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
     bool tiles = m->sv_serial == NULL && m->weights == NULL;
     bool close = maker->keeps && j->tiler.type == HINGE_F64 && row->of_distance; /* may be: by GEMM then */
-    bool packed = tiles && (!maker->keeps || close) &&
-                  hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) == NULL;
+    bool read = hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) != NULL; /* where they lie */
+    bool packed = tiles && ((!maker->keeps && !(maker->plain && read)) || (close && !read));
     w->any_equal = false;
     w->rows = rows;
     w->ldx = (m->d + 15) / 16 * 16;

@@ -1,0 +1,100 @@
+/*
+ * Tiles of |x - z|_1 (maker.h): sums of absolute differences, for kernels that are functions of them (the Laplacian).
+ * One side is vectors as they are, the other panels of columns that lie feature by feature (panel.h); the map of the
+ * kernel then takes the sum for a dot product. Nothing cancels: a vector's distance to itself is 0, and a small one has
+ * all its digits, so that no norms are needed and no pair is looked at again.
+ *
+ * Compiled once a level with HG_LEVEL, as map.c is; the plain compilation holds the maker as well.
+ */
+#include "kernels/maker.h"
+
+#include "hg_config.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define GLUE_(a, b) a##b
+#define GLUE(a, b)  GLUE_(a, b)
+
+#if defined(__AVX512F__)
+#define VECTOR 64
+#elif defined(__AVX__)
+#define VECTOR 32
+#else
+#define VECTOR 16
+#endif
+
+enum { ROWS = 4, SPAN = 2 }; /* their sums stay in registers */
+
+#define REAL float
+#define BITS 32
+#define MASK int32_t
+#define BARE INT32_MAX
+#include "kernels/differences_rows.h"
+
+#define REAL double
+#define BITS 64
+#define MASK int64_t
+#define BARE INT64_MAX
+#include "kernels/differences_rows.h"
+
+const struct hg_differences GLUE(hg_differences_, HG_LEVEL) = { distances32, distances64 };
+
+#define NUMBER_plain 1
+#define NUMBER_v2    2
+#define NUMBER_v3    3
+#define NUMBER_v4    4
+
+#if GLUE(NUMBER_, HG_LEVEL) == 1
+
+extern const struct hg_differences hg_differences_v2, hg_differences_v3, hg_differences_v4;
+
+static const struct hg_differences *loops(int level)
+{
+#if HG_X86_LEVELS
+    static const struct hg_differences *const levels[] = { &hg_differences_plain, &hg_differences_v2,
+                                                           &hg_differences_v3, &hg_differences_v4 };
+    return levels[level - 1];
+#else
+    (void)level;
+    return &hg_differences_plain;
+#endif
+}
+
+/* Makes distances panel after panel. The last panel may have fewer columns than fit: its values go by way of `last`. */
+static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
+{
+    const struct hg_differences *of = loops(t->maps->number);
+    size_t size = hg_size_of(t->type), width = hg_panel_cols(t->type), count = p->right->count;
+    const char *x = (const char *)p->left->x + p->row0 * p->left->ld * size;
+    _Alignas(64) char last[HG_TILE_ROWS * HG_PANEL_BYTES];
+    for (size_t c = 0; c < count; c += width) {
+        const void *panel = (const char *)p->right->x + c * t->d * size;
+        char *out = (char *)p->dots + c * size;
+        bool fits = count - c >= width;
+        void *to = fits ? out : last;
+        size_t ld = fits ? p->ld : width;
+        if (t->type == HINGE_F32)
+            of->sums32((const void *)x, p->left->ld, p->m, panel, t->d, to, ld);
+        else
+            of->sums64((const void *)x, p->left->ld, p->m, panel, t->d, to, ld);
+        for (size_t r = 0; !fits && r < p->m; r++)
+            memcpy(out + r * p->ld * size, last + r * HG_PANEL_BYTES, (count - c) * size);
+    }
+    return HINGE_OK;
+}
+
+const struct hg_maker hg_by_differences = { .name = "differences",
+                                            .source = HG_FROM_DIFFERENCES,
+                                            .most_rows = HG_TILE_ROWS,
+                                            .panel = HG_PANEL_BYTES,
+                                            .cost = hg_cost_differences,
+                                            .room = hg_panels_room,
+                                            .lay_left = hg_plain_left,
+                                            .right_bytes = hg_panels_right_bytes,
+                                            .set_left = hg_plain_set_left,
+                                            .set_right = hg_panels_set_right,
+                                            .products = products,
+                                            .map = hg_map_dots };
+
+#endif

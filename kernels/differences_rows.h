@@ -1,0 +1,51 @@
+/*
+ * Sums of |x - z| in one type: for differences.c, which includes it once for each. REAL: float or double; BITS: 32 or
+ * 64; MASK: an integer as wide, BARE: all its bits but the sign.
+ */
+#define OF(name) GLUE(name, BITS)
+
+typedef REAL OF(vector) __attribute__((vector_size(VECTOR), aligned(VECTOR), may_alias));
+typedef MASK OF(mask) __attribute__((vector_size(VECTOR), aligned(VECTOR), may_alias));
+
+enum { OF(LANES) = VECTOR / sizeof(REAL) };
+
+/* Makes out [ROWS][SPAN vectors] of ROWS vectors x, `ld` values apart, and as many columns of a panel from its first.
+ * A stretch of features is summed by itself, so that rounding grows with their number more slowly. */
+static inline __attribute__((always_inline)) void OF(some)(const REAL *x, size_t ld, size_t rows, const REAL *panel,
+                                                           size_t d, REAL *out, size_t ld_out)
+{
+    enum { WIDTH = HG_PANEL_BYTES / sizeof(REAL) };
+    OF(vector) sum[ROWS][SPAN] = { 0 };
+    for (size_t k0 = 0; k0 < d; k0 += HG_STRETCH) {
+        OF(vector) part[ROWS][SPAN] = { 0 };
+        for (size_t k = k0; k < HG_MIN(d, k0 + HG_STRETCH); k++) {
+            const OF(vector) *z = (const OF(vector) *)(const void *)(panel + k * WIDTH);
+            for (size_t r = 0; r < rows; r++)
+                for (int v = 0; v < SPAN; v++)
+                    part[r][v] += (OF(vector))((OF(mask))(z[v] - x[r * ld + k]) & BARE);
+        }
+        for (size_t r = 0; r < rows; r++)
+            for (int v = 0; v < SPAN; v++)
+                sum[r][v] += part[r][v];
+    }
+    for (size_t r = 0; r < rows; r++)
+        memcpy(out + r * ld_out, sum[r], sizeof sum[r]);
+}
+
+static void OF(distances)(const REAL *x, size_t ld, size_t rows, const REAL *panel, size_t d, REAL *out, size_t ld_out)
+{
+    enum { WIDTH = HG_PANEL_BYTES / sizeof(REAL), STEP = SPAN * OF(LANES) };
+    for (size_t r = 0; r < rows; r += ROWS)
+        for (size_t c = 0; c < WIDTH; c += STEP) {
+            if (rows - r >= ROWS)
+                OF(some)(x + r * ld, ld, ROWS, panel + c, d, out + r * ld_out + c, ld_out);
+            else
+                OF(some)(x + r * ld, ld, rows - r, panel + c, d, out + r * ld_out + c, ld_out);
+        }
+}
+
+#undef OF
+#undef REAL
+#undef BITS
+#undef MASK
+#undef BARE
