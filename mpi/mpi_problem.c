@@ -4,6 +4,7 @@
  */
 #include "mpi/save.h"
 #include "lib/base/team.h"
+#include "lib/base/teller.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -320,13 +321,13 @@ static void ask(struct hm_run *r, struct hm_watch *watch, bool first)
         most[HM_TIME].key = p->time_limit > 0 && now - watch->begin > p->time_limit;
         most[HM_SAVE].key = watch->save != NULL && now - watch->saved > watch->every;
     }
+    struct hg_teller teller = { .progress = p->progress, .arg = p->progress_arg, .begin = watch->begin };
     if (p->progress == NULL || first)
         return;
     hinge_progress told = { .problem = r->problem, .n_problems = r->own->pr.n_problems, .rounds = r->report.rounds,
                             .iterations = r->report.iterations, .violation = r->report.violation, .n = r->n_all,
-                            .n_active = r->n_all, .rows_computed = r->report.rows_computed,
-                            .seconds = now - watch->begin };
-    most[HM_STOP].key = p->progress(p->progress_arg, &told) != 0;
+                            .n_active = r->n_all, .rows_computed = r->report.rows_computed };
+    most[HM_STOP].key = hg_tell(&teller, &told);
 }
 
 /* Rows in f32 will not do: those in f64 go on, where they may. *done: they may not, or are these. */

@@ -49,27 +49,19 @@ hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs)
 
 /* Is what the progress callback of one job's training is called with. */
 struct ticket {
-    struct hg_jobs *jobs;
-    size_t number;
+    size_t number, n_jobs;
+    struct hg_teller teller;
 };
 
 /* Tells the caller's callback of all jobs as one work: problems are counted over all of them, seconds from the jobs'
  * begin. A stop of one is a stop of all. */
 static int on_progress(void *arg, const hinge_progress *progress)
 {
-    const struct ticket *ticket = arg;
-    struct hg_jobs *jobs = ticket->jobs;
+    struct ticket *ticket = arg;
     hinge_progress p = *progress;
     p.problem += ticket->number * p.n_problems;
-    p.n_problems *= jobs->n_jobs;
-    p.seconds = hg_now() - jobs->begin;
-    pthread_mutex_lock(&jobs->lock);
-    int stop = __atomic_load_n(&jobs->stopped, __ATOMIC_RELAXED) ||
-               jobs->params.progress(jobs->params.progress_arg, &p);
-    if (stop)
-        __atomic_store_n(&jobs->stopped, 1, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&jobs->lock);
-    return stop;
+    p.n_problems *= ticket->n_jobs;
+    return hg_tell(&ticket->teller, &p);
 }
 
 /* Trains on all rows with a weight of 0 for those that are held out: no row is copied, and points are the rows of
@@ -159,7 +151,10 @@ static hinge_status hold_out(const struct hg_jobs *jobs, struct hg_job *job, hin
  * begins after the end does nothing but say so in its report. */
 hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err)
 {
-    struct ticket ticket = { jobs, job->number };
+    const hinge_params *all = &jobs->params;
+    struct ticket ticket = { job->number, jobs->n_jobs,
+                             { all->progress, all->progress_arg, jobs->begin, jobs->begin, &jobs->stopped,
+                               &jobs->lock } };
     hinge_params p = job->params;
     hinge_model *model = job->model;
     if (model == NULL)

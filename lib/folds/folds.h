@@ -5,9 +5,8 @@
 #ifndef HG_FOLDS_H
 #define HG_FOLDS_H
 
+#include "lib/base/teller.h"
 #include "lib/data/partition.h"
-
-#include <pthread.h>
 
 struct hg_job;
 
@@ -27,7 +26,7 @@ struct hg_jobs {
     size_t n_jobs;
     size_t largest;       /* examples of the largest two-class problem in any job */
     double begin;         /* time limit and progress count from here */
-    int stopped;          /* atomically; 1: the user's callback said so */
+    int stopped;          /* atomically; not 0: the user's callback said so */
     pthread_mutex_t lock; /* of the callback */
     hinge_status (*job)(void *arg, int thread, size_t number, int threads, hinge_error *err);
     void *arg;

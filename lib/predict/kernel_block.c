@@ -5,6 +5,7 @@
  */
 #include "lib/data/copy.h"
 #include "lib/base/team.h"
+#include "lib/base/teller.h"
 #include "lib/data/params.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ struct block {
     hinge_dtype type; /* of out */
     char *out;
     size_t ld;
-    double begin, told; /* on hg_now's clock */
+    struct hg_teller teller;
     size_t row, col;    /* where the strip begins, */
     size_t count;       /* and its rows */
 };
@@ -140,14 +141,8 @@ static hinge_status fill_strip(struct block *k, size_t count)
 /* Tells the callback, ten times a second at most. false: the caller wants an end. */
 static bool tell(struct block *k, size_t done)
 {
-    const hinge_predict_options *o = k->options;
-    double now = hg_now();
-    if (o->progress == NULL || now - k->told < 0.1)
-        return true;
-    k->told = now;
-    const hinge_progress p = { .n_problems = 1, .n = k->a->rows, .n_active = k->a->rows - done,
-                               .seconds = now - k->begin };
-    return o->progress(o->progress_arg, &p) == 0;
+    hinge_progress p = { .n_problems = 1, .n = k->a->rows, .n_active = k->a->rows - done };
+    return !hg_is_due(&k->teller) || !hg_tell(&k->teller, &p);
 }
 
 /* Makes all strips, and asks the callback between them. Of K(A, A) a strip begins at its diagonal. */
@@ -216,8 +211,10 @@ static hinge_status make_block(const hinge_kernel *kernel, const hinge_matrix *a
                                const hinge_predict_options *options, hinge_dtype type, void *out, size_t ld,
                                hinge_error *err)
 {
-    struct block k = { .a = a, .b = b, .options = options != NULL ? options : &none, .type = type, .out = out, .ld = ld,
-                       .begin = hg_now(), .told = -INFINITY };
+    struct block k = { .a = a, .b = b, .options = options != NULL ? options : &none, .type = type, .out = out,
+                       .ld = ld };
+    k.teller = (struct hg_teller){ .progress = k.options->progress, .arg = k.options->progress_arg, .begin = hg_now(),
+                                   .told = -INFINITY };
     hinge_status status = check(&k, kernel, err);
     if (status != HINGE_OK || a == NULL || b == NULL) /* which are refused */
         return status;

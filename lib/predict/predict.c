@@ -173,16 +173,11 @@ static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, st
 static void tell(struct hg_prediction *j, size_t rows)
 {
     size_t done = __atomic_add_fetch(&j->done, rows, __ATOMIC_RELAXED);
-    if (j->options->progress == NULL || pthread_mutex_trylock(&j->lock) != 0)
+    if (j->teller.progress == NULL || pthread_mutex_trylock(&j->lock) != 0)
         return;
-    double now = hg_now();
-    if (now - j->told >= 0.1 && !__atomic_load_n(&j->stopped, __ATOMIC_RELAXED)) {
-        const hinge_progress p = { .n_problems = 1, .n = j->x.x.rows, .n_active = j->x.x.rows - done,
-                                   .seconds = now - j->begin };
-        j->told = now;
-        if (j->options->progress(j->options->progress_arg, &p) != 0)
-            __atomic_store_n(&j->stopped, 1, __ATOMIC_RELAXED);
-    }
+    hinge_progress p = { .n_problems = 1, .n = j->x.x.rows, .n_active = j->x.x.rows - done };
+    if (hg_is_due(&j->teller))
+        (void)hg_tell(&j->teller, &p);
     pthread_mutex_unlock(&j->lock);
 }
 
@@ -437,9 +432,8 @@ static hinge_status predict_checked(const hinge_model *m, const hinge_matrix *x,
                             .offset = hinge_model_scale_base(m), .n = x->rows },
                      .labels = labels,
                      .decisions = decisions,
-                     .options = o,
-                     .begin = hg_now(),
-                     .told = -INFINITY };
+                     .options = o };
+    j.teller = (struct hg_teller){ o->progress, o->progress_arg, hg_now(), -INFINITY, &j.stopped, NULL };
     j.tiler = (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), HINGE_F64, m->d, m->dense,
                                  .maker = NULL };
     j.values = decisions != NULL || hinge_task_info(m->task)->regresses;

@@ -6,9 +6,8 @@
 #ifndef HG_PREDICT_H
 #define HG_PREDICT_H
 
+#include "lib/base/teller.h"
 #include "lib/predict/nearby.h"
-
-#include <pthread.h>
 
 /* Holds one call, in one type at a time: predict_as sets what depends on the type (tiler, sv, coef, panels, promise)
  * before threads begin. Output arrays are the caller's, or those of predict_aside. */
@@ -30,12 +29,11 @@ struct hg_prediction {
     double promise;       /* hg_model_promise's */
     bool as_asked;        /* again: only where f32 overflows */
     double *labels, *decisions;
-    /* the caller's callback, and what it is told */
     const hinge_predict_options *options;
-    pthread_mutex_t lock;
-    double begin, told; /* hg_now's: of the call, and when the callback was called last */
+    struct hg_teller teller;
+    pthread_mutex_t lock; /* of the teller: a thread that finds it taken goes on with its work */
     size_t done;        /* rows, atomic */
-    int stopped;        /* atomic: it wants an end */
+    int stopped;        /* atomic: the caller wants an end */
 };
 
 /* Is the work space of one thread, for blocks of up to `rows` examples: one stretch of memory that lay_out of predict.c

@@ -8,6 +8,7 @@
  */
 #include "lib/select/select.h"
 #include "lib/base/team.h"
+#include "lib/base/teller.h"
 #include "lib/data/params.h"
 
 #include <math.h>
@@ -459,10 +460,11 @@ static void ask(void *arg)
                                 .iterations = s->out->iterations,
                                 .violation = INFINITY,
                                 .n = s->problem.n,
-                                .n_active = s->problem.n,
-                                .seconds = hg_now() - s->begin };
-    if (s->given->progress != NULL && s->given->progress(s->given->progress_arg, &progress) != 0)
-        hg_request_halt(&s->halt, 2);
+                                .n_active = s->problem.n };
+    struct hg_teller teller = { .progress = s->given->progress, .arg = s->given->progress_arg, .begin = s->begin,
+                                .stop = s->halt.stop };
+    if (teller.progress != NULL)
+        (void)hg_tell(&teller, &progress);
 }
 
 /* Goes from the last point that was trained to this one: on the same line nothing changes; on another, starts are

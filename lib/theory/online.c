@@ -57,10 +57,11 @@ hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const do
                             int threads, hinge_progress_fn progress, void *progress_arg, hinge_error *err)
 {
     size_t n = x->rows, d = x->cols, ld;
-    *o = (struct hg_online){ .x = *x, .y = y, .bias = bias, .batch = HG_MIN(batch, n), .begin = hg_now(),
-                             .points = { .x = *x, .n = n }, .progress = progress, .progress_arg = progress_arg };
+    *o = (struct hg_online){ .x = *x, .y = y, .bias = bias, .batch = HG_MIN(batch, n),
+                             .points = { .x = *x, .n = n } };
     o->direct = hg_points_direct(&o->points, NULL, 0, n, HINGE_F64, &ld) != NULL;
-    o->told = o->begin;
+    o->teller = (struct hg_teller){ .progress = progress, .arg = progress_arg, .begin = hg_now() };
+    o->teller.told = o->teller.begin;
     o->stretch = HG_MAX((size_t)32, HG_MIN((size_t)1024, 32768 / HG_MAX(d, (size_t)1))); /* 256 KB of rows */
     size_t t = HG_MAX(HG_MIN((size_t)threads, stretches(o)), (size_t)1);
     o->threads = (int)t;
@@ -180,19 +181,17 @@ bool hg_online_tell(struct hg_online *o, bool round_over, double loss)
     enum { VALUES = 1 << 17 }; /* some 20 us of work */
     o->rounds += round_over;
     o->steps += !round_over;
-    if (o->progress == NULL || o->stopped)
+    if (o->teller.progress == NULL || o->stopped)
         return o->stopped;
     o->unseen += o->batch * (o->x.cols + 1);
     if (!round_over && o->unseen < VALUES)
         return false;
     o->unseen = 0;
-    double now = hg_now();
-    if (!round_over && now - o->told < 0.1)
+    if (!round_over && !hg_is_due(&o->teller))
         return false;
-    o->told = now;
-    const hinge_progress p = { .n_problems = 1, .rounds = o->rounds, .iterations = o->steps, .violation = NAN,
-                               .objective = loss, .n = o->x.rows, .n_active = o->x.rows, .seconds = now - o->begin };
-    o->stopped = o->progress(o->progress_arg, &p) != 0;
+    hinge_progress p = { .n_problems = 1, .rounds = o->rounds, .iterations = o->steps, .violation = NAN,
+                         .objective = loss, .n = o->x.rows, .n_active = o->x.rows };
+    o->stopped = hg_tell(&o->teller, &p);
     return o->stopped;
 }
 

@@ -7,6 +7,7 @@
 #define HG_ONLINE_H
 
 #include "kernels/points.h"
+#include "lib/base/teller.h"
 
 #include <hinge/theory.h>
 
@@ -22,10 +23,7 @@ struct hg_online {
     double *w, b;         /* [d] where the method stands */
     bool bias;            /* b takes part */
     const double *mean;   /* [d] taken off the rows of batches, or NULL; the caller's */
-    /* the caller's callback or NULL, and what it is told */
-    hinge_progress_fn progress;
-    void *progress_arg;
-    double begin, told;   /* seconds of hg_now: of the run's begin, and when it was called last */
+    struct hg_teller teller;
     size_t rounds, unseen; /* carried out, and values looked at since the clock was */
     uint64_t steps;
     bool stopped;         /* it wants an end */

@@ -10,6 +10,7 @@
  */
 #include "lib/train/lowrank.h"
 #include "lib/base/team.h"
+#include "lib/base/teller.h"
 #include "lib/data/params.h"
 #include "lib/train/training.h"
 #include "solver/smo/block.h"
@@ -17,8 +18,6 @@
 
 #include <math.h>
 #include <string.h>
-
-static const double ASK_EVERY = 0.1; /* seconds, where a round takes longer */
 
 /* Holds one problem's solve, on hg_solve_problem's stack, which owns what it holds. s is written run by run: report,
  * bias and what else came out; coefficients stay in reduced.qp until hg_keep_solution. */
@@ -29,8 +28,8 @@ struct work {
     int thread;                    /* of the team, whose arenas it takes */
     struct hg_reduced reduced;
     struct hg_smo_options options; /* of the run at hand */
+    struct hg_teller teller;
     hinge_progress last;           /* told, or about to be */
-    double told;                   /* when, on hg_now's clock */
     struct hg_gram rows, exact;    /* while SMO runs: in f32, where it takes those, and in f64 */
     struct hg_lowrank factor;      /* one that takes less time than SMO's steps; z NULL: none was found */
     uint64_t look;                 /* steps after which a factor is looked for */
@@ -40,19 +39,6 @@ struct work {
 };
 
 /* ---- what SMO runs with ------------------------------------------------------------------------------------------ */
-
-/* Calls the caller's callback with `last`, one problem at a time where several run side by side; returns whether the
- * run is to end. One that has been halted already is not told of. */
-static int tell(struct work *w)
-{
-    const hinge_params *p = w->t->params;
-    pthread_mutex_lock(&w->t->lock);
-    w->told = hg_now();
-    w->last.seconds = w->told - w->t->begin;
-    int stop = hg_halted(&w->options.halt) || p->progress(p->progress_arg, &w->last);
-    pthread_mutex_unlock(&w->t->lock);
-    return stop;
-}
 
 /* Tells of a round. The solver does not know which problem of how many it has: these fields stay as work_init set
  * them. */
@@ -65,15 +51,15 @@ static int on_progress(void *arg, const hinge_progress *progress)
     w->last.n_problems = before.n_problems;
     w->last.newton = before.newton;
     w->last.newton_steps = before.newton_steps;
-    return tell(w);
+    return hg_tell(&w->teller, &w->last);
 }
 
 /* Reports progress in the middle of a round, with what the last one came to. */
 static void on_question(void *arg)
 {
     struct work *w = arg;
-    if (hg_now() - w->told >= ASK_EVERY && tell(w))
-        hg_request_halt(&w->options.halt, 2);
+    if (hg_is_due(&w->teller))
+        (void)hg_tell(&w->teller, &w->last);
 }
 
 /* Begins problem p by a thread of the team, whose arenas it takes, and so many threads for its loops: sets what SMO is
@@ -88,7 +74,7 @@ static void work_init(struct work *w, size_t p, int thread, int threads)
     size_t some = HG_MAX(hg_problem_bytes(t, n), t->cache_bytes / 16);
     size_t newton = n_problems > 1 ? HG_MIN(some, t->cache_bytes) : t->cache_bytes;
     w->thread = thread;
-    w->told = t->begin;
+    w->teller = (struct hg_teller){ params->progress, params->progress_arg, t->begin, t->begin, &t->stop, &t->lock };
     w->last = (hinge_progress){ .problem = p, .n_problems = n_problems, .n = n, .n_active = n, .violation = INFINITY };
     w->options = (struct hg_smo_options){
         .eps = params->eps,

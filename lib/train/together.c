@@ -9,6 +9,7 @@
  * a working set of their own switch it off, and report.path has ", rows shared" where it was on.
  */
 #include "lib/train/lowrank.h"
+#include "lib/base/teller.h"
 #include "lib/data/params.h"
 #include "lib/train/training.h"
 
@@ -23,7 +24,6 @@ static const double DEAR = 10;
 static const double MOST_BYTES = 2e9;
 /* The tolerance below which rows in f32 may show: here their errors are not measured on the way. */
 static const double COARSE_EPS = 1e-4;
-static const double ASK_EVERY = 0.1; /* seconds */
 
 enum {
     RANGES = 3, /* a class, those before it, those behind */
@@ -44,7 +44,7 @@ struct together {
     struct hg_many_problem **list; /* [n_problems] those that t->begun has */
     struct hg_halt halt;
     hinge_stages stages;       /* of rows that are made */
-    double told;               /* when progress was told last, on hg_now's clock */
+    struct hg_teller teller;
     uint64_t steps;            /* of all problems, when progress was told last */
 };
 
@@ -83,23 +83,20 @@ static hinge_status begin_problem(struct together *g, size_t p, hinge_error *err
     return HINGE_OK;
 }
 
-/* Tells the callback of the problem that has farthest to go: when there is something new, or nothing for ASK_EVERY.
+/* Tells the callback of the problem that has farthest to go: when there is something new, or nothing for HG_ASK_EVERY.
  * Called by the thread that called hg_many_solve, while no problem is at work, so that all reports stand still. */
 static void on_question(void *arg)
 {
     struct together *g = arg;
-    const hinge_params *params = g->t->params;
-    double now = hg_now();
     uint64_t steps = 0;
     size_t p = 0;
     for (size_t k = 0; k < g->n_problems; k++) {
         steps += g->list[k]->report.iterations;
         p = g->list[k]->report.violation > g->list[p]->report.violation ? k : p;
     }
-    if (steps == g->steps && now - g->told < ASK_EVERY)
+    if (steps == g->steps && !hg_is_due(&g->teller))
         return;
     g->steps = steps;
-    g->told = now;
     const hinge_report *report = &g->list[p]->report;
     hinge_progress progress = { .problem = p,
                                 .n_problems = g->n_problems,
@@ -110,10 +107,8 @@ static void on_question(void *arg)
                                 .n = g->n,
                                 .n_active = g->n,
                                 .n_sv = hg_qp_support(g->list[p]->qp, NULL, NULL, NULL),
-                                .rows_computed = g->many.pool.rows_made,
-                                .seconds = now - g->t->begin };
-    if (params->progress(params->progress_arg, &progress) != 0)
-        hg_request_halt(&g->halt, 2);
+                                .rows_computed = g->many.pool.rows_made };
+    (void)hg_tell(&g->teller, &progress);
 }
 
 /* Notes what it took. What was made for all problems is told with the first, since reports are added up in the end.
@@ -201,7 +196,7 @@ hinge_status hg_begin_together(struct hg_training *t, hinge_error *err)
         return HINGE_OK;
     g.halt = (struct hg_halt){ .stop = &t->stop, .ask = p->progress != NULL ? on_question : NULL, .arg = &g };
     g.halt.deadline = p->time_limit > 0 ? t->begin + p->time_limit : 0;
-    g.told = t->begin;
+    g.teller = (struct hg_teller){ p->progress, p->progress_arg, t->begin, t->begin, &t->stop, NULL };
     hinge_status status = share(&g, &wanted, err);
     if (status == HINGE_OK && wanted)
         status = solve(&g, err);
