@@ -9,18 +9,15 @@
  * boxes are large, such steps take nearly all entries out of their boxes: a larger ridge, which is then kept from face
  * to face and from block to block, keeps them in.
  */
-#include "solver/smo/face.h"
+#include "solver/smo/face_matrix.h"
 #include "lib/base/team.h"
 
 #include <cblas.h>
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 enum {
-    ROWS = 256,     /* of a factor made at a time, */
-    PIECE = 64,     /* and of them by a thread */
     MAX_FIXES = 30, /* solutions of a face */
     MAX_FACES = 50  /* of a block */
 };
@@ -28,13 +25,6 @@ enum {
 /* The ridge is multiplied by RIDGE_UP where a face does not lower the objective, and divided by RIDGE_DOWN where it
  * does. By 1,000 both ways two faces of three were of no use: cadata, C = 8,192, took twice as long. */
 static const double RIDGE_UP = 30, RIDGE_DOWN = 3;
-static const double MOST_RIDGE = 0.01; /* a share of the diagonal of K */
-
-/* Counts operations, and values in f64 that are read for them: what takes longer is the work. */
-static void count_work(struct hg_face *t, double operations, double values)
-{
-    t->work += HG_MAX(HG_OPERATION * operations, 2 * values);
-}
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
 
@@ -75,102 +65,11 @@ void hg_face_free(struct hg_face *t)
     t->low = NULL;
 }
 
-/* ---- factors: the arithmetic of a piece does not depend on the number of threads --------------------------------- */
-
-struct piece { /* of the work on a factor: rows of a [count * ld] by those of b */
-    struct hg_face *t;
-    const double *b;
-    size_t n, b_ld, ld, count;
-    double *x, *out;
-};
-
-static void forward_some(void *arg, int thread, size_t r, size_t end)
-{
-    const struct piece *p = arg;
-    (void)thread;
-    if (!hg_face_halted(p->t)) /* what is left undone is not used then */
-        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)(end - r), (int)p->n, 1, p->b,
-                    (int)p->b_ld, p->x + r * p->ld, (int)p->ld);
-}
-
-/* Solves x [count * ld] = x L^-T row by row, which applies L^-1 to each row; in some four pieces at least, of PIECE
- * rows at most: what a piece is depends on count alone, and so does its arithmetic. */
-static void forward(struct hg_face *t, const struct hg_triangle *f, size_t n, double *x, size_t ld,
-                    size_t count)
-{
-    size_t piece = HG_MIN((size_t)PIECE, (count + 3) / 4);
-    if (n == 0 || count == 0)
-        return;
-    struct piece job = { .t = t, .b = f->l, .n = n, .b_ld = f->ld, .ld = ld, .x = x };
-    hg_share(t->threads, count, piece, forward_some, &job);
-    size_t pieces = (count + piece - 1) / piece;
-    double size = (double)n * (double)n;
-    count_work(t, (double)count * size, (double)pieces * size / 2);
-}
-
-/* Takes xx' from the corner's rows. */
-static void less_products(void *arg, int thread, size_t r, size_t end)
-{
-    const struct piece *p = arg;
-    (void)thread;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(end - r), (int)end, (int)p->n, -1, p->x + r * p->ld,
-                (int)p->ld, p->x, (int)p->ld, 1, p->out + r * p->ld, (int)p->ld);
-}
-
-/* Turns rows [f->rows, rows) from the matrix's into L's, ROWS at a time: x = A L^-T by the rows above, the corner less
- * xx', and LAPACK's factor of that. false: the matrix is not positive definite, or the caller stopped. */
-static bool extend(struct hg_face *t, struct hg_triangle *f, size_t rows)
-{
-    size_t ld = f->ld;
-    for (size_t r0 = f->rows; r0 < rows; r0 = f->rows) {
-        size_t count = HG_MIN((size_t)ROWS, rows - r0);
-        double *x = f->l + r0 * ld, *corner = x + r0;
-        if (hg_face_halted(t))
-            return false;
-        forward(t, f, r0, x, ld, count);
-        if (hg_face_halted(t))
-            return false;
-        struct piece job = { .t = t, .n = r0, .ld = ld, .x = x, .out = corner };
-        if (r0 > 0)
-            hg_share(t->threads, count, PIECE, less_products, &job);
-        lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)count, corner, (lapack_int)ld);
-        count_work(t, (double)count * (double)count * (double)r0, 0);
-        if (info != 0)
-            return false;
-        f->rows += count;
-    }
-    return true;
-}
-
-/* Solves with the factor, or its transpose, for one right-hand side. */
-static void back(const struct hg_triangle *f, enum CBLAS_TRANSPOSE how, double *x)
-{
-    cblas_dtrsv(CblasRowMajor, CblasLower, how, CblasNonUnit, (int)f->rows, f->l, (int)f->ld, x, 1);
-}
-
-/* Adds factor a x, or factor a' x, to y; a has rows * cols entries. */
-static void multiply(enum CBLAS_TRANSPOSE how, size_t rows, size_t cols, double factor, const double *a, size_t ld,
-                     const double *x, double *y)
-{
-    cblas_dgemv(CblasRowMajor, how, (int)rows, (int)cols, factor, a, (int)ld, x, 1, 1, y, 1);
-}
-
 /* ---- entries of the block ---------------------------------------------------------------------------------------- */
-
-static size_t n_entries(const struct hg_face *t)
-{
-    return (size_t)t->in->qp.layers * t->in->qp.n;
-}
-
-/* Returns row `slot` of K_AA. */
-static const double *block_row(const struct hg_face *t, size_t slot)
-{
-    return (const double *)t->in->k + slot * t->in->ld;
-}
 
 static void add_row(const struct hg_face *t, double factor, size_t slot, double *g)
 {
-    t->in->loops->add.f64(1, &factor, (const double *const[]){ block_row(t, slot) }, t->in->qp.n, g);
+    t->in->loops->add.f64(1, &factor, (const double *const[]){ hg_face_row(t, slot) }, t->in->qp.n, g);
 }
 
 /* Returns the violation of the block, and sets each layer's bias. */
@@ -205,152 +104,7 @@ static size_t set_free(struct hg_face *t, double tolerance)
     return count;
 }
 
-/* ---- the face's matrix ------------------------------------------------------------------------------------------- */
-
-/* Makes V's rows [from, to), L^-1 of the constraints' columns, and those of the factor of V'V, the Schur complement
- * that holds entries and sums. */
-static void multiply_held(void *arg, int thread, size_t c, size_t end)
-{
-    const struct piece *p = arg;
-    (void)thread;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(end - c), (int)p->count, (int)p->n, 1, p->x + c * p->ld,
-                (int)p->ld, p->t->v, (int)p->ld, 0, p->out + c * p->b_ld, (int)p->b_ld);
-}
-
-static bool make_held(struct hg_face *t, size_t from, size_t to)
-{
-    size_t ld = t->l.ld, n = t->l.rows;
-    t->s.rows = from;
-    for (size_t c = from; c < to; c++) {
-        double *v = t->v + c * ld;
-        memset(v, 0, n * sizeof *v);
-        if (t->held[c] >= 0)
-            v[t->row_of[t->held[c]]] = 1;
-        else
-            for (size_t r = 0; r < n; r++)
-                v[r] = t->entry[r] / t->in->qp.n == (size_t)(-1 - t->held[c]);
-    }
-    forward(t, &t->l, n, t->v + from * ld, ld, to - from);
-    struct piece job = { .t = t, .n = n, .b_ld = t->s.ld, .ld = ld, .count = to, .x = t->v + from * ld,
-                         .out = t->s.l + from * t->s.ld };
-    hg_share(t->threads, to - from, PIECE, multiply_held, &job);
-    count_work(t, 2 * (double)(to - from) * (double)to * (double)n, (double)to * (double)n);
-    return extend(t, &t->s, to);
-}
-
-/* Gathers rows of K_FF behind those that are factored. */
-static void gather_some(void *arg, int thread, size_t first, size_t end)
-{
-    struct hg_face *t = arg;
-    size_t from = t->l.rows, q = t->in->qp.n;
-    (void)thread;
-    for (size_t r = from + first; r < from + end; r++) {
-        const double *k = block_row(t, t->entry[r] % q);
-        double *to = t->l.l + r * t->l.ld;
-        for (size_t c = 0; c <= r; c++)
-            to[c] = k[t->entry[c] % q];
-        to[r] += t->ridge;
-    }
-}
-
-/* Makes L's rows from `from` on: K_FF's rows for entries listed behind those that are factored, with the ridge on the
- * diagonal. Two entries of a point have the same row of K. */
-static bool append(struct hg_face *t, size_t rows)
-{
-    size_t from = t->l.rows;
-    hg_share(t->threads, rows - from, PIECE, gather_some, t);
-    count_work(t, 0, (double)(rows - from) * (double)(rows + from));
-    return extend(t, &t->l, rows);
-}
-
-/* Gives an entry the next row of L; returns how many there are. */
-static size_t list_entry(struct hg_face *t, size_t rows, size_t e)
-{
-    t->entry[rows] = (uint32_t)e;
-    t->row_of[e] = (int32_t)rows;
-    return rows + 1;
-}
-
-/* Factors K_FF anew. A matrix that rounding left not positive definite gets ten times the ridge, which is then the
- * least one for this block; false: the ridge is too much of K, or there is no room, or an end. */
-static bool factor_anew(struct hg_face *t)
-{
-    size_t count = 0, entries = n_entries(t);
-    memset(t->row_of, 0xff, entries * sizeof *t->row_of);
-    for (size_t e = 0; e < entries; e++)
-        if (t->is_free[e] && count < t->cap)
-            count = list_entry(t, count, e);
-        else if (t->is_free[e])
-            return false;
-    do {
-        t->l.rows = 0;
-        if (append(t, count))
-            return true;
-        t->least = t->ridge *= 10;
-    } while (!hg_face_is_over(t) && t->ridge <= MOST_RIDGE * t->largest);
-    t->l.rows = 0;
-    return false;
-}
-
-/* Brings L and V to F: by what changed (rows appended, entries held), or anew where that is too much or fails. */
-static bool prepare(struct hg_face *t)
-{
-    size_t rows = t->l.rows, held = 0, entries = n_entries(t), count[2] = { 0, 0 }, fresh = 0;
-    for (size_t e = 0; e < entries; e++) {
-        count[e / t->in->qp.n] += t->is_free[e];
-        fresh += t->is_free[e] && t->row_of[e] < 0;
-    }
-    for (size_t r = 0; r < rows; r++)
-        held += !t->is_free[t->entry[r]];
-    if (rows == 0 || held + fresh > t->max_held || rows + fresh > t->cap) {
-        if (!factor_anew(t))
-            return false;
-    } else if (fresh > 0) {
-        for (size_t e = 0; e < entries; e++)
-            if (t->is_free[e] && t->row_of[e] < 0)
-                rows = list_entry(t, rows, e);
-        if (!append(t, rows) && (hg_face_halted(t) || !factor_anew(t)))
-            return false;
-    }
-    size_t n = 0;
-    for (int l = 0; l < t->in->qp.layers; l++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): at most two layers */
-        if (count[l] > 0)
-            t->held[n++] = -1 - l;
-    for (size_t r = 0; r < t->l.rows; r++)
-        if (!t->is_free[t->entry[r]])
-            t->held[n++] = t->entry[r];
-    return make_held(t, 0, n);
-}
-
 /* ---- a face ------------------------------------------------------------------------------------------------------ */
-
-/* Makes d the step of the free entries from where the moves so far have led: d = L^-T (y - V S^-1 (V'y - t)) with y =
- * -L^-1 r, S = V'V, and t = 0 for entries held, for sums the negative of what moves onto bounds add up to. */
-static void solve(struct hg_face *t)
-{
-    size_t n = t->l.rows, m = t->s.rows, ld = t->l.ld;
-    for (size_t r = 0; r < n; r++) {
-        size_t e = t->entry[r];
-        t->d[r] = t->is_free[e] ? -(t->g_trial[e % t->in->qp.n] + t->off[e] + t->bias[e / t->in->qp.n]) : 0;
-    }
-    back(&t->l, CblasNoTrans, t->d);
-    for (size_t c = 0; c < m; c++) {
-        t->w[c] = 0;
-        for (size_t k = 0; t->held[c] < 0 && k < t->in->qp.n; k++) /* what the others moved is to be made up for */
-            t->w[c] += t->move[(size_t)(-1 - t->held[c]) * t->in->qp.n + k];
-    }
-    multiply(CblasNoTrans, m, n, 1, t->v, ld, t->d, t->w);
-    back(&t->s, CblasNoTrans, t->w);
-    back(&t->s, CblasTrans, t->w);
-    multiply(CblasTrans, m, n, -1, t->v, ld, t->w, t->d);
-    back(&t->l, CblasTrans, t->d);
-    t->systems++;
-    if (t->told != NULL)
-        ++*t->told;
-    double values = (double)n * (double)n + 2 * (double)m * (double)n;
-    count_work(t, 2 * values, values);
-}
 
 /* Moves entries that d takes out of their boxes onto the bound, and fixes them there; returns how many. g_trial
  * follows. Where they are more than may be held, V is not made for them: solve_face prepares the face anew. */
@@ -377,7 +131,7 @@ static void multiply_some(void *arg, int thread, size_t k, size_t end)
 {
     struct hg_face *t = arg;
     (void)thread;
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)(end - k), (int)t->in->qp.n, 1, block_row(t, k), (int)t->in->ld,
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)(end - k), (int)t->in->qp.n, 1, hg_face_row(t, k), (int)t->in->ld,
                 t->sum, 1, 0, t->k_sum + k, 1);
 }
 
@@ -387,8 +141,8 @@ static void multiply_moves(struct hg_face *t)
     size_t q = t->in->qp.n;
     for (size_t k = 0; k < q; k++)
         t->sum[k] = t->in->qp.layers == 1 ? t->move[k] : t->move[k] + t->move[q + k];
-    hg_share(t->threads, q, PIECE, multiply_some, t);
-    count_work(t, 2 * (double)q * (double)q, (double)q * (double)q);
+    hg_share(t->threads, q, HG_FACE_PIECE, multiply_some, t);
+    hg_face_count(t, 2 * (double)q * (double)q, (double)q * (double)q);
 }
 
 /* Takes the moves if they lower the objective, sum of move (g + off + bias + K move / 2): the bias changes nothing of
@@ -431,7 +185,7 @@ static bool take_part(struct hg_face *t, double *decrease)
         if (d != 0)
             part = HG_MIN(part, ((d > 0 ? t->high[e] : t->low[e]) - b) / d);
     }
-    memset(t->move, 0, n_entries(t) * sizeof *t->move);
+    memset(t->move, 0, hg_face_entries(t) * sizeof *t->move);
     for (size_t r = 0; r < t->l.rows; r++) {
         size_t e = t->entry[r];
         double b = t->in->qp.beta[e / t->in->qp.n][e % t->in->qp.n], d = t->first[r];
@@ -465,12 +219,12 @@ static bool balance(struct hg_face *t)
  * are no gain, the first step as far as it is feasible. false: the objective does not fall by either. */
 static bool solve_face(struct hg_face *t, double tolerance, double *decrease)
 {
-    if (set_free(t, tolerance) == 0 || !prepare(t))
+    if (set_free(t, tolerance) == 0 || !hg_face_prepare(t))
         return false;
     memcpy(t->g_trial, t->in->g, t->in->qp.n * sizeof *t->g_trial);
     bool whole = false, has_first = false; /* t->first is a step of these rows of L */
     for (int k = 0; k < MAX_FIXES && !hg_face_is_over(t); k++) {
-        solve(t);
+        hg_face_step(t);
         if (k == 0) {
             memcpy(t->first, t->d, t->l.rows * sizeof *t->d);
             has_first = true;
@@ -480,11 +234,11 @@ static bool solve_face(struct hg_face *t, double tolerance, double *decrease)
         if (whole)
             break;
         if (made + leave <= t->max_held + 2) {
-            if (!make_held(t, made, made + leave))
+            if (!hg_face_hold(t, made, made + leave))
                 break;
         } else {
             has_first = false;
-            if (!prepare(t))
+            if (!hg_face_prepare(t))
                 break;
         }
     }
@@ -509,7 +263,7 @@ static bool go_on_by_smo(struct hg_face *t, double target, double *decrease)
     uint64_t most = t->max_steps == 0 ? q : HG_MIN(q, t->max_steps - HG_MIN(t->max_steps, made));
     struct hg_inner_result done = hg_inner_solve(t->in, target, 0, true, most);
     t->steps += done.steps;
-    count_work(t, 0, 2 * (double)done.steps * (double)q);
+    hg_face_count(t, 0, 2 * (double)done.steps * (double)q);
     *decrease = done.decrease;
     return done.decrease > 0;
 }
@@ -534,7 +288,7 @@ static bool adapt_ridge(struct hg_face *t, bool lowered, double violation)
     t->ridge = lowered ? HG_MAX(ridge / RIDGE_DOWN, t->least) : ridge * RIDGE_UP;
     if (t->ridge != ridge)
         t->l.rows = 0; /* to be factored anew */
-    return ridge > 0 && t->ridge <= MOST_RIDGE * t->largest;
+    return ridge > 0 && t->ridge <= HG_MOST_RIDGE * t->largest;
 }
 
 static double sum_of(const double *b, size_t n)
@@ -570,7 +324,7 @@ static void mend_sum(struct hg_face *t, int l, double sum)
 static void begin(struct hg_face *t)
 {
     const struct hg_inner *in = t->in;
-    memset(t->row_of, 0xff, n_entries(t) * sizeof *t->row_of);
+    memset(t->row_of, 0xff, hg_face_entries(t) * sizeof *t->row_of);
     t->l.rows = t->s.rows = 0;
     t->largest = 0;
     for (size_t k = 0; k < in->qp.n; k++)
