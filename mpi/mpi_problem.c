@@ -15,8 +15,6 @@ enum {
     MAX_CORRECTIONS = 3, /* by f32 rows, before the rows are f64; */
     MAX_EXACT = 8        /* by those, before the run has stalled */
 };
-static const double SLACK = 1.05; /* of eps, for the violation in f64 */
-static const double LEAST_FALL = 1e-9; /* of an objective that falls, of itself */
 
 /* ---- sums over tiles --------------------------------------------------------------------------------------------- */
 
@@ -364,17 +362,17 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_error *err)
     r->report.outcome = HINGE_CONVERGED;
     if (r->n_all > FEW) {
         HG_TRY(hm_measure_error(r, err));
-        double left = eps - 2.2 * r->report.error;
-        *done = r->report.violation + 2 * r->report.error <= SLACK * eps;
+        double left = eps - HG_ERROR_SHARE * r->report.error;
+        *done = r->report.violation + 2 * r->report.error <= HG_SLACK * eps;
         if (*done)
             return HINGE_OK;
-        if (left >= 0.25 * eps && r->course.target > 1.05 * left) { /* cheaper than a gradient in f64 */
-            r->course.target = left;
+        if (left >= HG_LEAST_TARGET * eps && r->course.target > HG_SLACK * left) {
+            r->course.target = left; /* cheaper than a gradient in f64 */
             return HINGE_OK;
         }
     }
     HG_TRY(look_again(r, err));
-    *done = r->report.violation <= SLACK * eps;
+    *done = r->report.violation <= HG_SLACK * eps;
     if (*done || r->report.corrections < most)
         return HINGE_OK;
     return take_f64(r, done, err);
@@ -399,7 +397,7 @@ static hinge_status look_back(struct hm_run *r, bool *done, hinge_error *err)
     r->course.objective = HG_MIN(before, r->report.objective);
     r->report.outcome = HINGE_CONVERGED;
     *done = r->report.violation <= r->params->eps;
-    if (*done || (before - r->report.objective > LEAST_FALL * fabs(r->report.objective) && !has_worked_enough(r)))
+    if (*done || (before - r->report.objective > HG_LEAST_FALL * fabs(r->report.objective) && !has_worked_enough(r)))
         return HINGE_OK;
     return take_f64(r, done, err);
 }
@@ -439,7 +437,7 @@ static hinge_status judge(struct hm_run *r, bool *done, hinge_error *err)
         *done = true;
         r->report.outcome = HINGE_MAX_ITER;
     }
-    if (r->report.violation < 0.999 * c->best) {
+    if (r->report.violation < HG_BETTER * c->best) {
         c->best = r->report.violation;
         c->best_round = r->report.rounds;
     }

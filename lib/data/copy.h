@@ -10,6 +10,10 @@
 
 #include "lib/data/problem.h"
 
+/* The tolerance, in units of decision values, below which what rounding leaves of rows in f32 may show where their
+ * error is not measured on the way. */
+#define HG_F32_EPS 1e-4
+
 /* Holds what training reads instead of the caller's rows. Values are packed by rows of a stride that is a multiple of
  * 16, filled up with zeros, so that vector code reads whole registers; both arrays are one block. */
 struct hg_copy {

@@ -13,15 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Below this, in units of decision values, what rounding leaves of rows in f32 may show. */
-static const double COARSE_EPS = 1e-4;
-
 /* Says whether rows may be in f32: asked for, or left to hinge and good enough for the folds' eps. */
 static bool may_be_f32(const struct hg_selecting *s)
 {
     return s->params.kernel.type != HINGE_USER &&
            (s->params.precision == HINGE_PRECISION_F32 ||
-            (s->params.precision == HINGE_PRECISION_AUTO && s->out->eps >= COARSE_EPS * HG_MIN(1, s->unit)));
+            (s->params.precision == HINGE_PRECISION_AUTO && s->out->eps >= HG_F32_EPS * HG_MIN(1, s->unit)));
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */

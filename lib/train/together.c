@@ -22,8 +22,6 @@ static const double DEAR = 10;
 /* Bytes of all rows, beyond which finding memory for them may take as long as making values: all rows of mnist, 14 GB,
  * spared a third of the user's time and took as much of the system's (doc/tried.md). */
 static const double MOST_BYTES = 2e9;
-/* The tolerance below which rows in f32 may show: here their errors are not measured on the way. */
-static const double COARSE_EPS = 1e-4;
 
 enum {
     RANGES = 3, /* a class, those before it, those behind */
@@ -54,7 +52,7 @@ static bool may_begin(const struct hg_training *t)
     const hinge_params *p = t->params;
     const struct hg_problem *pr = &t->distinct.problem;
     return pr->one_vs_rest && p->task == HINGE_C_SVC && !hg_params_hard(p) && p->beta0 == NULL && p->max_iter == 0 &&
-           p->working_set == 0 && p->eps >= COARSE_EPS && t->refold == NULL && hg_wants_f32(t) && pr->n > FEW &&
+           p->working_set == 0 && p->eps >= HG_F32_EPS && t->refold == NULL && hg_wants_f32(t) && pr->n > FEW &&
            t->cells.count == 0 && hg_lowrank_inside(pr, pr->n) == 0;
 }
 

@@ -9,8 +9,7 @@
 
 enum {
     ERRS_MORE = 8, /* times the error of the first problem is more than another one near its solution has */
-    AHEAD = 20,    /* times the violation to be reached: the error of rows is looked at */
-    MAX_CHECKS = 8 /* that find the violation larger than it seemed, before the gradient is corrected */
+    AHEAD = 20     /* times the violation to be reached: the error of rows is looked at */
 };
 
 /* ---- steps and work ---------------------------------------------------------------------------------------------- */
@@ -151,10 +150,10 @@ static hinge_status verify(struct hg_run *r)
     if (proven)
         return end_with(r, HINGE_CONVERGED);
     /* The points that decide are exact now, and may say that there is more to do. */
-    bool more = r->report->violation > eps && ++r->course.checks % MAX_CHECKS != 0;
-    double left = eps - 2.2 * r->report->error;
-    if (!more && left >= 0.25 * eps && r->course.target > 1.05 * left) { /* cheaper than a gradient in f64 */
-        r->course.target = left;
+    bool more = r->report->violation > eps && ++r->course.checks % HG_CHECKS != 0;
+    double left = eps - HG_ERROR_SHARE * r->report->error;
+    if (!more && left >= HG_LEAST_TARGET * eps && r->course.target > HG_SLACK * left) {
+        r->course.target = left; /* cheaper than a gradient in f64 */
         more = true;
     }
     if (more && !is_small(r)) { /* whether there is progress from here on is asked as ever */
@@ -277,7 +276,7 @@ static bool is_to_be_shown(struct hg_run *r)
 /* Says whether the violation is less than any before, by a thousandth at least: less is no progress. */
 static bool is_better(struct hg_run *r)
 {
-    return r->report->violation < 0.999 * r->course.best;
+    return r->report->violation < HG_BETTER * r->course.best;
 }
 
 /* Says whether there was no less violation for so many rounds that a look back is worth two gradients in f64. Where W

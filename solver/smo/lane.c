@@ -14,12 +14,11 @@
 /* Tells what it costs to gather a value of a stored row, in reads of one from memory: values of K_WW that cost less are
  * made. Buys: ijcnn1's grid, where values cost 2.5, takes 8.2 s instead of 10.1, letter's a tenth less; satimage's, at
  * 3.4, would take half as long again if they were not gathered (doc/tried.md). */
-static const double GATHERED = 3;
+static const double FROM_POOL = 3;
 
 enum {
     ROUNDS = 64,       /* of a problem until the caller is asked whether to go on */
-    SHARE = 4,         /* of the steps that a problem may take, one in so many: a run of its own goes on */
-    CHECKS = 8         /* that find the violation larger than it seemed, before g is made anew */
+    SHARE = 4          /* of the steps that a problem may take, one in so many: a run of its own goes on */
 };
 
 /* ---- its points as a source -------------------------------------------------------------------------------------- */
@@ -67,7 +66,7 @@ static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
     hg_gather(view->point, sizeof *view->point, f->cols, f->n_cols, view->col);
     for (size_t r = 0; r < f->n_rows; r++) {
         uint32_t point = view->point[f->rows[r]];
-        const void *row = many->pool.rows->cost > GATHERED ? hg_pool_row(&many->pool, point) : NULL;
+        const void *row = many->pool.rows->cost > FROM_POOL ? hg_pool_row(&many->pool, point) : NULL;
         if (row != NULL) {
             hg_gather(row, hg_size_of(rows->type), view->col, f->n_cols, f->out[r]);
             continue;
@@ -294,12 +293,12 @@ static hinge_status update_alone(struct hg_lane *lane, struct hg_many *many)
 static bool lane_has_stalled(struct hg_run *r)
 {
     uint64_t rounds = r->report->rounds, patience = HG_STALL_ROUNDS + r->n / r->w.q;
-    bool better = r->report->violation < 0.999 * r->course.best;
+    bool better = r->report->violation < HG_BETTER * r->course.best;
     if (r->w.n == r->active.m && r->w.n > 0)
         patience = HG_STALL_WHOLE;
     if (!better && rounds - r->course.best_round <= patience)
         return false;
-    if (!better && !(r->course.last_objective - r->course.objective > 1e-9 * fabs(r->course.objective)))
+    if (!better && !(r->course.last_objective - r->course.objective > HG_LEAST_FALL * fabs(r->course.objective)))
         return true;
     r->course.best = r->report->violation;
     r->course.best_round = rounds;
@@ -333,11 +332,11 @@ static bool lane_is_judged(struct hg_lane *lane)
     lane->status = hg_prove(r, &proven);
     if (lane->status != HINGE_OK || hg_is_stopped(r))
         return lane->status != HINGE_OK;
-    bool is_off = 2 * r->doubts.unseen > eps, more = report->violation > eps && ++r->course.checks % CHECKS != 0;
-    double left = eps - 2.2 * report->error;
+    bool is_off = 2 * r->doubts.unseen > eps, more = report->violation > eps && ++r->course.checks % HG_CHECKS != 0;
+    double left = eps - HG_ERROR_SHARE * report->error;
     if (proven && !is_off)
         return true;
-    if (!more && left >= eps / 4 && r->course.target > 1.05 * left) {
+    if (!more && left >= HG_LEAST_TARGET * eps && r->course.target > HG_SLACK * left) {
         r->course.target = left;
         more = report->violation > left;
     }

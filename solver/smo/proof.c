@@ -15,9 +15,6 @@
 #include <float.h>
 #include <string.h>
 
-/* The certificate's violation may be so many eps where rounding in f64 is what keeps it from 1. */
-static const double SLACK = 1.05;
-
 /* Makes what hg_rows_dot makes of all active points' coefficients, from K_WW where all points are in W: its rows are
  * f64 and symmetric, so nothing has to be computed again. */
 static void measure_block(struct hg_run *r, const uint32_t *point, size_t count, size_t n_sv, double *sum,
@@ -158,7 +155,7 @@ static double error_of_objective(const struct hg_run *r, const uint32_t *point, 
  * break the bounds on F by that much are the next to be made exact, until there are none (proven), until the violation
  * of exact values is more than eps (there is more to do), or until they are more than a quarter of all (the caller
  * knows cheaper ways). Where even the extremes are further inside than twice the error, no point can break them.
- * Rounding in f64 may make the certificate's violation SLACK eps at most. */
+ * Rounding in f64 may make the certificate's violation HG_SLACK eps at most. */
 hinge_status hg_prove(struct hg_run *r, bool *proven)
 {
     uint32_t *point = r->spare.found;
@@ -181,7 +178,7 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
             r->doubts.is_exact[point[k]] = 1;
         hg_scan(r);
         r->report->error = error + rounding;
-        if (!(r->report->violation <= r->opt->eps && r->report->violation + 2 * rounding <= SLACK * r->opt->eps))
+        if (!(r->report->violation <= r->opt->eps && r->report->violation + 2 * rounding <= HG_SLACK * r->opt->eps))
             break;
         count = r->report->violation + 2 * error <= r->opt->eps ? 0 : find_doubted(r, error, point);
         *proven = count == 0;

@@ -17,6 +17,7 @@
 #include "solver/smo/face.h"
 #include "solver/smo/inner.h"
 #include "solver/smo/newton.h"
+#include "solver/smo/rules.h"
 #include "solver/smo/store.h"
 
 #include <math.h>
@@ -26,21 +27,11 @@ enum {
     HG_EARLY = 64,     /* and those on the way, or where a fold ends; */
     HG_DOUBTFUL = 16   /* of them, those that rounding alters most */
 };
-enum {
-    HG_LOOK = 32,          /* rounds, after which the error of rows that are not exact is looked at */
-    HG_STALL_ROUNDS = 200, /* without progress; */
-    HG_STALL_WHOLE = 20,   /* where each is a run over all points */
-    HG_MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
-};
 
 /* The cut of folds, a share of the largest violation: points that violate by less stay out of W. A round leaves a tenth
  * of the violation, so they would only be carried along. Buys: a quarter fewer columns of K_WW in folds; other
  * trainings have no cut, as half would cost ijcnn1, C = 1000, 25 million steps instead of 0.9 (doc/tried.md). */
 #define HG_CUT 0.3
-
-/* Takes a difference of objectives of so many times their noise for more than noise: the noise itself is an
- * estimate. */
-#define HG_CERTAIN 32.0
 
 /* An active point among which the worst are chosen (hg_worst_first); at: its position. */
 struct hg_candidate {

@@ -20,7 +20,7 @@ enum { LINE = 16 }; /* f32 values in a cache line */
 /* Rows of K_WW that the store holds are gathered there where a value costs more than so many reads in order. Buys: of
  * processor time madelon (500 features) 9 %, 10,000 x 1,000 uniform 5 %, embeddings in ten classes 6 %; mnist, at 22
  * reads, nothing. */
-static const double GATHERED = 24;
+static const double FROM_CACHE = 24;
 
 /* Compares violators by their violation, and equal ones by a hash of the point: at the start all violate alike, and W
  * is then taken from all over the data and not from its beginning. */
@@ -246,7 +246,7 @@ static size_t part_held(struct hg_run *r, const void **row)
     size_t lacking = 0, held = 0;
     for (size_t f = 0; f < w->n_fresh; f++) {
         uint32_t slot = w->fresh[f];
-        const void *there = r->rows->cost > GATHERED ? hg_cache_row(&r->store.cache, w->point[slot]) : NULL;
+        const void *there = r->rows->cost > FROM_CACHE ? hg_cache_row(&r->store.cache, w->point[slot]) : NULL;
         if (there == NULL) {
             w->fresh[lacking++] = slot;
             continue;
