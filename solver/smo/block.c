@@ -72,7 +72,7 @@ static bool allocate(struct hg_run *r)
     struct hg_active *a = &r->active;
     struct hg_w *w = &r->w;
     struct hg_spare *spare = &r->spare;
-    double **kept = r->course.kept.beta;
+    double **kept = r->kept.beta;
     struct hg_array arrays[] = {
         HG_ZEROS(a->point, n),          HG_ZEROS(a->position, n),        HG_ZEROS(a->g, n),
         HG_ZEROS(a->up[0], n),          HG_ZEROS(a->down[0], n),         HG_ZEROS(a->up[1], both),
@@ -108,14 +108,13 @@ static hinge_status look_at_diagonal(struct hg_run *r)
 /* Sets what judge.c goes by to the state of a run that has not begun: nothing is known, and eps is to be reached. */
 static void begin_judging(struct hg_run *r)
 {
-    r->course = (struct hg_course){ .phase = r->opt->close ? HG_NEAR : HG_FAR,
-                                    .target = r->opt->eps,
-                                    .look_at = r->opt->look_at,
-                                    .best = INFINITY,
-                                    .best_round = r->report->rounds,
-                                    .kept = r->course.kept,
-                                    .newton.least = INFINITY };
-    r->course.kept.objective = r->doubts.looked_at = INFINITY;
+    r->course = (struct hg_course){ .verbs = &hg_run_verbs, .run = r, .report = r->report };
+    hg_course_begin(&r->course, r->opt->eps, r->opt->max_iter);
+    r->course.phase = r->opt->close ? HG_NEAR : HG_FAR;
+    r->look_at = r->opt->look_at;
+    r->newton = (struct hg_newton_rule){ .least = INFINITY };
+    r->newton_bytes = 0;
+    r->kept.objective = r->doubts.looked_at = INFINITY;
     r->active.waste = 0;
     r->w.fresh_moved = 0;
 }
@@ -368,13 +367,14 @@ void hg_tidy(struct hg_run *r)
 static void finish(struct hg_run *r)
 {
     const struct hg_active *a = &r->active;
-    const struct hg_start *kept = &r->course.kept;
+    const struct hg_start *kept = &r->kept;
     hinge_report *report = r->report;
     hg_share_stages(&report->stages, r->opt->threads);
     hg_tidy(r);
     r->res->working_set = r->w.q;
+    r->res->coarse = r->course.coarse && r->rows->type != HINGE_F64; /* rows in f64 may get further */
     hg_store_tell(&r->store);
-    report->memory_bytes += HG_MAX(r->course.newton_bytes, r->w.face_bytes) + r->doubts.most_bytes;
+    report->memory_bytes += HG_MAX(r->newton_bytes, r->w.face_bytes) + r->doubts.most_bytes;
     report->objective = a->m == r->n && !a->torn ? hg_recompute_objective(r) : r->course.objective;
     for (int l = 0; l < r->qp->layers; l++)
         r->res->bias[l] = a->torn ? hg_qp_bias(r->qp, r->w.point, r->w.n, r->w.inner.g, l)
@@ -396,13 +396,14 @@ static void finish(struct hg_run *r)
 static hinge_status go_on(struct hg_run *r, hinge_status status, hinge_error *err)
 {
     HG_THEN(status, begin(r));
-    while (HG_THEN(status, hg_judge(r)) == HINGE_OK && r->course.phase != HG_ENDED) {
+    double *checks = &r->report->phase.certificate;
+    while (HG_THEN(status, hg_judge(&r->course, checks)) == HINGE_OK && r->course.phase != HG_ENDED) {
         uint64_t steps = r->report->iterations;
         status = one_round(r);
         hg_report_progress(r);
         hg_count_work(r, r->report->iterations - steps);
         if (status == HINGE_OK && hg_run_wants_newton(r))
-            status = hg_run_newton(r, r->course.newton.most_work);
+            status = hg_run_newton(r, r->newton.most_work);
         else if (status == HINGE_OK && !hg_is_stopped(r))
             hg_consider_shrinking(r);
     }

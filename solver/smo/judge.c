@@ -1,129 +1,81 @@
 /*
- * Says what a round's violation means for the run: whether it goes on, is corrected, is left to Newton, or ends. RULES
- * at the end is the state machine: the first rule that applies is acted by, and r->course.next then says where the run
- * goes from there. Read run.h before.
+ * Says what a round's violation means for a run: whether it goes on, is corrected, is left to its last resort, or ends.
+ * RULES at the end is the state machine: the first rule that applies is acted by, and next then says where the run goes
+ * from there. Read rules.h before.
  */
-#include "solver/smo/run.h"
+#include "solver/smo/rules.h"
 
-#include <string.h>
+#include <math.h>
 
-enum {
-    ERRS_MORE = 8, /* times the error of the first problem is more than another one near its solution has */
-    AHEAD = 20     /* times the violation to be reached: the error of rows is looked at */
-};
+enum { AHEAD = 20 }; /* times the violation to be reached: the error of rows is looked at */
 
-/* ---- steps and work ---------------------------------------------------------------------------------------------- */
-
-bool hg_is_out_of_steps(const struct hg_run *r)
+void hg_course_begin(struct hg_course *c, double eps, uint64_t max_iter)
 {
-    return r->opt->max_iter > 0 && r->report->iterations >= r->opt->max_iter;
-}
-
-/* Counts the round's work in reads of a value: rows for m active points, two rows of K_WW a step, and the fresh rows of
- * K_WW. */
-void hg_count_work(struct hg_run *r, uint64_t steps)
-{
-    double of_fresh = (1 + r->rows->cost) * (double)r->w.n_fresh;
-    double work = r->store.work * (double)r->active.m + (double)r->w.n * (2 * (double)steps + of_fresh) +
-                  r->w.face.work;
-    r->course.newton.work += work;
-    r->res->work += work;
-}
-
-/* ---- the objective ----------------------------------------------------------------------------------------------- */
-
-/* Brings g from positions to points, as hg_qp_objective takes it. */
-double hg_recompute_objective(struct hg_run *r)
-{
-    double *by_point = r->spare.coef;
-    for (size_t at = 0; at < r->n; at++)
-        by_point[r->active.point[at]] = r->active.g[at];
-    return hg_qp_objective(r->qp, by_point);
-}
-
-/* Keeps beta as the one to go back to. Objectives are compared with HG_CERTAIN times the noise of the new one between
- * them: rounding may lead a run back and forth, and a beta is not to be kept for what rounding made of it. What is
- * known of it, violation and biases, is kept beside it. */
-void hg_keep(struct hg_run *r)
-{
-    struct hg_course *c = &r->course;
-    if (!(c->objective + HG_CERTAIN * c->noise <= c->kept.objective))
-        return;
-    c->kept.objective = c->objective;
-    c->kept.violation = r->report->violation;
-    for (int l = 0; l < r->qp->layers; l++) {
-        memcpy(c->kept.beta[l], r->qp->beta[l], r->n * sizeof(double));
-        c->kept.bias[l] = hg_qp_bias(r->qp, r->active.point, r->active.m, r->active.g, l);
-    }
-}
-
-/* The gradient of all points in f64, added up in two orders: what they differ by is the noise of the objective. */
-static hinge_status recompute(struct hg_run *r)
-{
-    double *g = r->active.g, *other = r->active.up[0]; /* set anew below */
-    hg_activate_all(r);
-    hinge_status status = hg_compute_gradient(r, r->exact, 0, true);
-    memcpy(other, g, r->n * sizeof *other);
-    if (status == HINGE_OK && !hg_is_stopped(r))
-        status = hg_compute_gradient(r, r->exact, 0, false);
-    r->course.noise = 0;
-    for (size_t at = 0; at < r->n; at++) {
-        r->course.noise += fabs(hg_qp_beta(r->qp, r->active.point[at]) * (g[at] - other[at]));
-        hg_set_offsets(r, at);
-    }
-    return hg_note_torn(r, status);
+    *c = (struct hg_course){ .verbs = c->verbs,
+                             .run = c->run,
+                             .report = c->report,
+                             .eps = eps,
+                             .max_iter = max_iter,
+                             .most_corrections = HG_MAX_CORRECTIONS,
+                             .target = eps,
+                             .best = INFINITY,
+                             .best_round = c->report->rounds };
 }
 
 /* ---- what is done ------------------------------------------------------------------------------------------------ */
 
-/* Actions of the rules begin here; hg_judge has set r->course.next to HG_GO_ON, and an action sets it where it is
- * another one. */
+/* Actions of the rules begin here; hg_judge has set next to HG_GO_ON, and an action sets it where it is another one. */
 
-static hinge_status end(struct hg_run *r)
+static hinge_status end(struct hg_course *c)
 {
-    r->course.phase = HG_ENDED;
+    c->phase = HG_ENDED;
     return HINGE_OK;
 }
 
-static hinge_status end_with(struct hg_run *r, hinge_outcome outcome)
+static hinge_status end_with(struct hg_course *c, hinge_outcome outcome)
 {
-    r->report->outcome = outcome;
-    return end(r);
+    c->report->outcome = outcome;
+    return end(c);
 }
 
-/* Ends a run whose steps are used up, or which another solver goes on from. */
-static hinge_status give_up(struct hg_run *r)
+/* Ends the run with MAX_ITER: max_iter is reached, or another solver goes on from it. */
+static hinge_status give_up(struct hg_course *c)
 {
-    return end_with(r, HINGE_MAX_ITER);
+    return end_with(c, HINGE_MAX_ITER);
 }
 
 /* Ends a run that gains nothing. By rows that are not f64 that may be their rounding's doing, and the caller is told to
  * try better ones. */
-static hinge_status stall(struct hg_run *r)
+static hinge_status stall(struct hg_course *c)
 {
-    r->res->coarse = r->rows->type != HINGE_F64; /* rows in f64 may get further */
-    return end_with(r, HINGE_STALLED);
+    c->coarse = true;
+    return end_with(c, HINGE_STALLED);
 }
 
-static bool is_small(struct hg_run *r)
+static bool is_small(struct hg_course *c)
 {
-    return r->report->violation <= r->course.target;
+    return c->report->violation <= c->target;
+}
+
+static bool is_halted(const struct hg_course *c)
+{
+    return c->verbs->halt(c->run) != HINGE_CONVERGED;
 }
 
 /* Goes on where a gradient was mended or completed: all rules anew where the violation is small still, or the run was
  * stopped meanwhile; otherwise with another round. */
-static hinge_status judge_changed(struct hg_run *r, hinge_status status)
+static hinge_status judge_changed(struct hg_course *c, hinge_status status)
 {
-    r->course.next = is_small(r) || hg_is_stopped(r) ? HG_ANEW : HG_GO_ON;
+    c->next = is_small(c) || is_halted(c) ? HG_ANEW : HG_GO_ON;
     return status;
 }
 
-/* Ends the run where its rows are too coarse, of which hg_look_at_rows knows; otherwise the rules below decide. */
-static hinge_status look_at_rows(struct hg_run *r)
+/* Ends the run where its rows are too coarse; otherwise the rules below decide. */
+static hinge_status look_at_rows(struct hg_course *c)
 {
-    r->course.next = HG_NEXT;
-    HG_TRY(hg_look_at_rows(r));
-    return r->res->coarse ? end_with(r, HINGE_STALLED) : HINGE_OK;
+    c->next = HG_NEXT;
+    HG_TRY(c->verbs->look_at_rows(c->run));
+    return c->coarse ? end_with(c, HINGE_STALLED) : HINGE_OK;
 }
 
 /* Finds out whether the violation is small for all points, and whether the rows are exact enough to say so. The order
@@ -131,167 +83,147 @@ static hinge_status look_at_rows(struct hg_run *r)
  * g is made anew in f64.
  *
  * The goal can be lower where rows are right to a share of eps: at a violation of `left` by g, it is at most eps with
- * an error at both ends of it, and a tenth of that. A goal of less than a quarter of eps costs more than a new
- * gradient; one that has hardly changed was tried already.
- *
- * Where a first problem was proven with an error far below eps, this one's near its solution (ERRS_MORE times that) is
- * small as well, and nothing is measured. */
-static hinge_status verify(struct hg_run *r)
+ * an error at both ends of it, and a tenth of that. One that has hardly changed was tried already. Where g is off at
+ * points that decide nothing here, no goal mends that. */
+static hinge_status verify(struct hg_course *c)
 {
-    double eps = r->opt->eps;
+    const struct hg_verbs *v = c->verbs;
     bool proven = false;
-    if (r->active.m < r->n)
-        return judge_changed(r, hg_wake(r));
-    if (r->first.g != NULL && r->report->corrections == 0 && ERRS_MORE * r->first.error <= eps)
-        return end_with(r, HINGE_CONVERGED); /* the error stays unknown: that of this problem is not measured */
-    HG_TRY(hg_prove(r, &proven));
-    if (hg_is_stopped(r))
-        return judge_changed(r, HINGE_OK);
-    if (proven)
-        return end_with(r, HINGE_CONVERGED);
+    if (v->rests != NULL && v->rests(c->run))
+        return judge_changed(c, v->wake(c->run));
+    if (v->is_known(c->run))
+        return end_with(c, HINGE_CONVERGED);
+    c->is_off = false;
+    HG_TRY(v->prove(c->run, &proven));
+    if (is_halted(c))
+        return judge_changed(c, HINGE_OK);
+    if (proven && !c->is_off)
+        return end_with(c, HINGE_CONVERGED);
     /* The points that decide are exact now, and may say that there is more to do. */
-    bool more = r->report->violation > eps && ++r->course.checks % HG_CHECKS != 0;
-    double left = eps - HG_ERROR_SHARE * r->report->error;
-    if (!more && left >= HG_LEAST_TARGET * eps && r->course.target > HG_SLACK * left) {
-        r->course.target = left; /* cheaper than a gradient in f64 */
+    bool more = c->report->violation > c->eps && ++c->checks % HG_CHECKS != 0;
+    double left = c->eps - HG_ERROR_SHARE * c->report->error;
+    if (!more && !c->is_off && left >= HG_LEAST_TARGET * c->eps && c->target > HG_SLACK * left) {
+        c->target = left; /* cheaper than a gradient in f64 */
         more = true;
     }
-    if (more && !is_small(r)) { /* whether there is progress from here on is asked as ever */
-        r->course.phase = HG_NEAR;
-        r->course.next = HG_NEXT;
+    if (more && !c->is_off && !is_small(c)) { /* whether there is progress from here on is asked as ever */
+        c->phase = HG_NEAR;
+        c->next = HG_NEXT;
     }
-    if (more)
+    if (more && !c->is_off)
         return HINGE_OK;
-    return r->report->corrections < HG_MAX_CORRECTIONS ? judge_changed(r, hg_correct_gradient(r)) : stall(r);
+    return c->report->corrections < c->most_corrections ? judge_changed(c, v->correct(c->run)) : stall(c);
 }
 
 /* Looks at the rows' error on the way: where it will not do in the end, the active gradient is corrected while it is
  * still far from the goal, and what follows is not done twice. */
-static hinge_status look_ahead(struct hg_run *r)
+static hinge_status look_ahead(struct hg_course *c)
 {
-    r->course.phase = HG_NEAR;
-    HG_TRY(hg_measure_error(r));
-    if (!hg_is_stopped(r) && r->report->error > r->opt->eps)
-        HG_TRY(hg_correct_gradient(r));
-    r->report->error = NAN;
-    r->course.next = hg_is_stopped(r) ? HG_ANEW : HG_GO_ON; /* by this W: the bias may have to come from it */
+    c->phase = HG_NEAR;
+    HG_TRY(c->verbs->look_ahead(c->run));
+    c->next = is_halted(c) ? HG_ANEW : HG_GO_ON; /* by this W: the bias may have to come from it */
     return HINGE_OK;
 }
 
-/* Notes the best violation and its round, from which patience counts. */
-static hinge_status mark(struct hg_run *r)
+/* Notes the best violation and its round, from which patience counts, and the objective where rounds alone tell it. */
+static hinge_status mark(struct hg_course *c)
 {
-    r->course.best = r->report->violation;
-    r->course.best_round = r->report->rounds;
+    c->best = c->report->violation;
+    c->best_round = c->report->rounds;
+    if (c->verbs->recompute == NULL)
+        c->last_objective = c->objective;
     return HINGE_OK;
 }
 
 /* Makes the gradient and the objective anew, to find out whether there was no progress for long: a violation may go up
  * and down while the objective falls. Progress is more than the objective's noise since it was last computed so, as
- * what rounds add up drifts with the error of g. Newton's steps are the last resort, once. Where that is in vain too,
- * the run ends; the best beta that was kept is the result's (block.c, finish). */
-static hinge_status look_back(struct hg_run *r)
+ * what rounds add up drifts with the error of g; where nothing is computed anew, more than a share of it since the last
+ * mark. Newton's steps are the last resort, once. Where that is in vain too, the run ends. */
+static hinge_status look_back(struct hg_course *c)
 {
-    double before = r->course.last_objective, begin = hg_now();
-    HG_TRY(recompute(r));
-    if (!r->active.torn) {
-        hg_scan(r);
-        r->course.objective = r->course.last_objective = hg_recompute_objective(r);
-        hg_keep(r);
-    }
-    r->report->phase.certificate += hg_now() - begin;
-    if (hg_is_broken_off(r) || is_small(r)) {
-        r->course.next = HG_ANEW;
+    const struct hg_verbs *v = c->verbs;
+    double before = c->last_objective;
+    if (v->recompute != NULL)
+        HG_TRY(v->recompute(c->run));
+    else
+        c->noise = HG_LEAST_FALL * fabs(c->objective);
+    if (hg_is_broken_off(c) || is_small(c)) {
+        c->next = HG_ANEW;
         return HINGE_OK;
     }
-    if (!hg_has_worked_enough(r) && before - r->course.objective > r->course.noise)
-        return mark(r);
-    if (r->course.resorted || !hg_may_use_newton(r))
-        return stall(r);
-    r->course.resorted = true;
-    return hg_run_newton(r, hg_newton_granted(&r->course.newton, r->qp, r->exact));
+    if (!v->has_worked_enough(c->run) && before - c->objective > c->noise)
+        return mark(c);
+    bool tried = false;
+    if (!c->resorted && v->resort != NULL)
+        HG_TRY(v->resort(c->run, &tried));
+    c->resorted = c->resorted || tried;
+    return tried ? HINGE_OK : stall(c);
 }
 
-/* Makes the gradient and the objective anew for the caller, who says whether the run gains. */
-static hinge_status show(struct hg_run *r)
+static hinge_status show(struct hg_course *c)
 {
-    double n_sv = (double)hg_qp_support(r->qp, NULL, NULL, NULL);
-    HG_TRY(recompute(r));
-    r->course.next = HG_ANEW;
-    if (r->active.torn)
-        return HINGE_OK;
-    hg_scan(r);
-    r->course.objective = r->course.last_objective = hg_recompute_objective(r);
-    hg_keep(r);
-    r->res->work += 2 * (1 + r->exact->cost) * n_sv * (double)r->n;
-    struct hg_way way = { r->res->work, r->report->violation, r->course.objective, r->course.noise };
-    r->course.look_at = r->opt->look(r->opt->look_arg, &way);
-    return r->course.look_at > 0 ? HINGE_OK : give_up(r);
+    bool goes_on = true;
+    c->next = HG_ANEW;
+    HG_TRY(c->verbs->show(c->run, &goes_on));
+    return goes_on ? HINGE_OK : give_up(c);
 }
 
 /* ---- when -------------------------------------------------------------------------------------------------------- */
 
-bool hg_is_broken_off(struct hg_run *r)
+bool hg_is_broken_off(struct hg_course *c)
 {
-    if (hg_is_stopped(r))
-        r->report->outcome = hg_halt_outcome(&r->halt);
-    else if (!isfinite(r->report->violation))
-        r->report->outcome = HINGE_NONFINITE;
+    if (is_halted(c))
+        c->report->outcome = c->verbs->halt(c->run);
+    else if (!isfinite(c->report->violation))
+        c->report->outcome = HINGE_NONFINITE;
     else
         return false;
     return true;
 }
 
-/* Rows are not exact, and their errors add up in gradients of points outside W. */
-static bool may_err(const struct hg_run *r)
-{
-    return r->rows != r->exact && r->w.n < r->active.m;
-}
-
 /* Says whether it is time to look at the rows' error, by rounds: their errors grow with what they are added to. */
-static bool may_have_erred(struct hg_run *r)
+static bool may_have_erred(struct hg_course *c)
 {
-    return may_err(r) && (r->report->rounds + 1) % HG_LOOK == 0;
+    return c->verbs->look_at_rows != NULL && c->verbs->may_err(c->run) && (c->report->rounds + 1) % HG_LOOK == 0;
 }
 
 /* Says whether the run comes near its goal for the first time, where a look ahead is worth what it costs. */
-static bool comes_near(struct hg_run *r)
+static bool comes_near(struct hg_course *c)
 {
-    return r->course.phase == HG_FAR && r->report->violation <= AHEAD * r->course.target && may_err(r);
+    return c->verbs->look_ahead != NULL && c->phase == HG_FAR && c->report->violation <= AHEAD * c->target &&
+           c->verbs->may_err(c->run);
 }
 
 /* Says whether the steps are used up, or whether the caller leaves: another solver may do the rest in less time. */
-static bool is_out_of_steps(struct hg_run *r)
+static bool is_out_of_steps(struct hg_course *c)
 {
-    const struct hg_smo_options *o = r->opt;
-    return hg_is_out_of_steps(r) || (o->leaves != NULL && o->leaves(o->leaves_arg, r->report->iterations));
+    return hg_is_out_of_steps(c) || (c->verbs->leaves != NULL && c->verbs->leaves(c->run));
 }
 
 /* Says whether the caller is to look at the run. */
-static bool is_to_be_shown(struct hg_run *r)
+static bool is_to_be_shown(struct hg_course *c)
 {
-    return r->course.look_at > 0 && r->res->work >= r->course.look_at;
+    return c->verbs->is_shown != NULL && c->verbs->is_shown(c->run);
 }
 
 /* Says whether the violation is less than any before, by a thousandth at least: less is no progress. */
-static bool is_better(struct hg_run *r)
+static bool is_better(struct hg_course *c)
 {
-    return r->report->violation < HG_BETTER * r->course.best;
+    return c->report->violation < HG_BETTER * c->best;
 }
 
-/* Says whether there was no less violation for so many rounds that a look back is worth two gradients in f64. Where W
- * is all points a round is a whole run, and few of them are many. */
-static bool seems_stalled(struct hg_run *r)
+/* Says whether there was no less violation for so many rounds that a look back is worth two gradients in f64. */
+static bool seems_stalled(struct hg_course *c)
 {
-    uint64_t patience = r->w.n == r->n ? HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n / r->w.q;
-    return hg_has_worked_enough(r) || (!is_better(r) && r->report->rounds - r->course.best_round > patience);
+    return c->verbs->has_worked_enough(c->run) ||
+           (!is_better(c) && c->report->rounds - c->best_round > c->verbs->patience(c->run));
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static const struct rule {
-    bool (*applies)(struct hg_run *r);
-    hinge_status (*act)(struct hg_run *r);
+    bool (*applies)(struct hg_course *c);
+    hinge_status (*act)(struct hg_course *c);
     bool is_check; /* its time is that of checks */
 } RULES[] = {
     /* when              what            how the run may end by it */
@@ -301,7 +233,7 @@ static const struct rule {
     { comes_near,        look_ahead,   true },
     { is_out_of_steps,   give_up,      false }, /* MAX_ITER */
     { is_to_be_shown,    show,         true },  /* MAX_ITER: it does not gain */
-    { seems_stalled,     look_back,    false }, /* STALLED: no progress for long, by Newton neither */
+    { seems_stalled,     look_back,    false }, /* STALLED: no progress for long, by the last resort neither */
     { is_better,         mark,         false },
 };
 
@@ -309,19 +241,20 @@ static const struct rule {
  * whether all rules are asked again, or those below it. All are asked again where the run was halted, which the first
  * rule ends, or where waking points or correcting g has left the violation small: corrections are counted, so that has
  * an end. */
-hinge_status hg_judge(struct hg_run *r)
+hinge_status hg_judge(struct hg_course *c, double *checks)
 {
     for (size_t k = 0; k < sizeof RULES / sizeof *RULES;) {
         const struct rule *rule = &RULES[k++];
-        if (!rule->applies(r))
+        if (!rule->applies(c))
             continue;
         double begin = hg_now();
-        r->course.next = HG_GO_ON;
-        HG_TRY(rule->act(r));
-        r->report->phase.certificate += rule->is_check ? hg_now() - begin : 0;
-        if (r->course.next == HG_GO_ON || r->course.phase == HG_ENDED)
+        c->next = HG_GO_ON;
+        HG_TRY(rule->act(c));
+        if (checks != NULL && rule->is_check)
+            *checks += hg_now() - begin;
+        if (c->next == HG_GO_ON || c->phase == HG_ENDED)
             break;
-        k = r->course.next == HG_ANEW ? 0 : k;
+        k = c->next == HG_ANEW ? 0 : k;
     }
     return HINGE_OK;
 }

@@ -2,9 +2,9 @@
  * One problem's rounds among many. Read lane.h before.
  *
  * A lane is a run of block SMO of which only the parts are used that need no other lane: working sets, inner steps,
- * gradient, shrinking. Its source (view) is the problem's points among the source's, and judge.c is replaced by what
- * folds need (lane_is_at_its_end): what rows in f32, or many sums in f64, may have made of g is looked at where it may
- * matter, and in the end alone.
+ * gradient, shrinking. Its source (view) is the problem's points among the source's. It is judged by the rules of a
+ * run of its own (rules.h), of which it lacks the Newton finish and looks at rows on the way: what rows in f32, or many
+ * sums in f64, may have made of g is looked at where it may matter, and in the end alone.
  */
 #include "lib/rows/source.h"
 #include "solver/smo/lane.h"
@@ -88,6 +88,49 @@ static hinge_status exact_fetch(struct hg_rows *rows, const struct hg_fetch *f)
 }
 
 static const struct hg_rows_ops view_ops = { view_diagonal, view_fetch }, exact_ops = { view_diagonal, exact_fetch };
+
+/* ---- how it is judged -------------------------------------------------------------------------------------------- */
+
+static struct hg_lane *lane_of(void *run)
+{
+    return run;
+}
+
+/* Says whether nothing that rows are off by shows in g: errors of random sign add up to their size times the
+ * coefficients' length. */
+static bool is_known(const void *run)
+{
+    const struct hg_lane *lane = lane_of((void *)run);
+    const struct hg_many *many = lane->view.many;
+    const struct hg_qp *qp = lane->run.qp;
+    double square = 0, most = lane->options.eps / 40; /* twice that are the 5 % that a violation may be larger by */
+    for (size_t k = 0; k < qp->n; k++)
+        square += hg_qp_beta(qp, k) * hg_qp_beta(qp, k);
+    return many->exact == NULL || sqrt(square) * many->value_error <= most;
+}
+
+/* Finds out whether the violation is small by g in f64 where it decides (hg_prove), and whether g elsewhere, by which
+ * held-out rows are decided, is off by half of eps at most. */
+static hinge_status prove(void *run, bool *proven)
+{
+    struct hg_run *r = run;
+    hinge_status status = hg_prove(r, proven);
+    r->course.is_off = 2 * r->doubts.unseen > r->opt->eps;
+    return status;
+}
+
+static bool has_worked_enough(const void *run)
+{
+    const struct hg_run *r = run;
+    const hinge_report *report = r->report;
+    return hg_is_work_enough(SHARE * (report->iterations + lane_of((void *)run)->problem->before), report->rounds, r->n,
+                             (double)r->res->columns_computed);
+}
+
+static const struct hg_verbs lane_verbs = {
+    .halt = hg_run_halt, .has_worked_enough = has_worked_enough, .patience = hg_run_patience, .rests = hg_run_rests,
+    .wake = hg_run_wake, .is_known = is_known, .prove = prove, .correct = hg_run_correct
+};
 
 /* ---- its begin and its end --------------------------------------------------------------------------------------- */
 
@@ -177,9 +220,6 @@ static void renew(struct hg_run *r)
     r->res->work = 0;
     r->active.waste = 0;
     *report = (hinge_report){ .memory_bytes = report->memory_bytes, .rounds = report->rounds - oldest };
-    r->course.best = INFINITY;
-    r->course.best_round = report->rounds;
-    r->course.objective = r->course.last_objective = 0;
 }
 
 hinge_status hg_lane_begin(struct hg_lane **begun, struct hg_many *many, struct hg_many_problem *problem,
@@ -199,12 +239,15 @@ hinge_status hg_lane_begin(struct hg_lane **begun, struct hg_many *many, struct 
     struct hg_lane *lane = *begun = problem->lane;
     lane->problem = problem;
     lane->done = lane->solved = false;
-    lane->options.eps = lane->run.course.target = options->eps;
-    lane->run.course.checks = 0;
+    lane->options.eps = options->eps;
+    lane->options.max_iter = options->max_iter;
+    lane->run.course.verbs = &lane_verbs;
+    hg_course_begin(&lane->run.course, options->eps, options->max_iter);
+    if (many->pool.rows->type != HINGE_F64 && !many->corrects)
+        lane->run.course.most_corrections = 0;
     lane->run.doubts.unseen = 0;
     lane->result.report.error = NAN;
     problem->coarse = false;
-    lane->options.max_iter = options->max_iter;
     lane->run.halt = options->halt;
     lane->run.halt.ask = NULL;
     lane->n_moves = 0;
@@ -287,93 +330,19 @@ static hinge_status update_alone(struct hg_lane *lane, struct hg_many *many)
     return status;
 }
 
-/* Says whether the violation has not fallen for long, nor the objective (counted from the start's) by more than
- * rounding. The objective has to have stopped too: a9a, C = 8,192, gamma = 2^-7, would end at 71.0 % right instead of
- * 83.1 % by the violation alone (doc/tried.md). A new mark is set wherever either has fallen. */
-static bool lane_has_stalled(struct hg_run *r)
-{
-    uint64_t rounds = r->report->rounds, patience = HG_STALL_ROUNDS + r->n / r->w.q;
-    bool better = r->report->violation < HG_BETTER * r->course.best;
-    if (r->w.n == r->active.m && r->w.n > 0)
-        patience = HG_STALL_WHOLE;
-    if (!better && rounds - r->course.best_round <= patience)
-        return false;
-    if (!better && !(r->course.last_objective - r->course.objective > HG_LEAST_FALL * fabs(r->course.objective)))
-        return true;
-    r->course.best = r->report->violation;
-    r->course.best_round = rounds;
-    r->course.last_objective = r->course.objective;
-    return false;
-}
-
-/* Says whether what rows are off by may show in g: errors of random sign add up to their size times the coefficients'
- * length. */
-static bool lane_is_doubtful(const struct hg_lane *lane)
-{
-    const struct hg_many *many = lane->view.many;
-    const struct hg_qp *qp = lane->run.qp;
-    double square = 0, most = lane->options.eps / 40; /* twice that are the 5 % that a violation may be larger by */
-    for (size_t k = 0; k < qp->n; k++)
-        square += hg_qp_beta(qp, k) * hg_qp_beta(qp, k);
-    return many->exact != NULL && !(sqrt(square) * many->value_error <= most);
-}
-
-/* Ends a problem whose violation is small by its g, if that is so by g in f64 where it decides (hg_prove), and if g
- * elsewhere, by which held-out rows are decided, is off by half of eps at most; or if nothing more can be done about
- * it. False: rounds are to go on, with g mended at some points, to a goal that leaves room for the error, or with g
- * made anew: a violation that is small by that is proven, as g is as exact as f64 makes it. */
-static bool lane_is_judged(struct hg_lane *lane)
-{
-    struct hg_run *r = &lane->run;
-    const struct hg_many *many = lane->view.many;
-    hinge_report *report = r->report;
-    double eps = r->opt->eps;
-    bool proven = false;
-    lane->status = hg_prove(r, &proven);
-    if (lane->status != HINGE_OK || hg_is_stopped(r))
-        return lane->status != HINGE_OK;
-    bool is_off = 2 * r->doubts.unseen > eps, more = report->violation > eps && ++r->course.checks % HG_CHECKS != 0;
-    double left = eps - HG_ERROR_SHARE * report->error;
-    if (proven && !is_off)
-        return true;
-    if (!more && left >= HG_LEAST_TARGET * eps && r->course.target > HG_SLACK * left) {
-        r->course.target = left;
-        more = report->violation > left;
-    }
-    if (more && !is_off)
-        return false;
-    report->outcome = HINGE_STALLED;
-    lane->problem->coarse = many->pool.rows->type != HINGE_F64 && !many->corrects;
-    if (lane->problem->coarse || report->corrections >= HG_MAX_CORRECTIONS)
-        return true;
-    lane->status = hg_correct_gradient(r);
-    report->outcome = HINGE_CONVERGED;
-    return lane->status != HINGE_OK || (!r->active.torn && report->violation <= eps);
-}
-
 /* Says whether the problem is solved, or given up: its status or outcome says why. All points are active then, but for
- * those of a problem that was stopped; hg_wake makes the last ones active before anything counts as solved. */
-static bool lane_is_at_its_end(struct hg_lane *lane)
+ * those of a problem that was stopped; hg_wake makes the last ones active before anything counts as solved. A problem
+ * that stalls after rows in f32 were found wrong where they decide is left to better rows. */
+static bool is_at_its_end(struct hg_lane *lane)
 {
     struct hg_run *r = &lane->run;
-    hinge_report *report = &lane->result.report;
     hg_scan(r);
-    if (report->violation <= r->course.target && r->active.m < r->n)
-        lane->status = hg_wake(r);
-    report->outcome = HINGE_CONVERGED;
-    bool is_small = report->violation <= r->course.target && !r->active.torn;
-    if (lane->status != HINGE_OK || (is_small && (!lane_is_doubtful(lane) || lane_is_judged(lane))))
-        return true;
     hg_poll_halt(&r->halt);
-    if (!hg_is_broken_off(r)) { /* as judge.c has it; there is no Newton's finish */
-        bool out_of_steps = hg_is_out_of_steps(r);
-        bool enough = hg_is_work_enough(SHARE * (report->iterations + lane->problem->before), report->rounds, r->n,
-                                        (double)r->res->columns_computed);
-        if (!out_of_steps && !enough && !lane_has_stalled(r))
-            return false;
-        report->outcome = out_of_steps ? HINGE_MAX_ITER : HINGE_STALLED;
-    }
-    if (r->active.m < r->n)
+    lane->status = hg_judge(&r->course, NULL);
+    if (lane->status == HINGE_OK && r->course.phase != HG_ENDED)
+        return false;
+    lane->problem->coarse = r->course.coarse && r->course.most_corrections == 0 && !isnan(r->report->error);
+    if (lane->status == HINGE_OK && r->active.m < r->n)
         lane->status = hg_wake_all(r);
     return true;
 }
@@ -391,7 +360,7 @@ void hg_lane_run(struct hg_lane *lane, struct hg_many *many)
         if (lane->solved)
             r->course.objective += hg_change_of_objective(r);
         lane->solved = false;
-        lane->done = lane->status != HINGE_OK || lane_is_at_its_end(lane);
+        lane->done = lane->status != HINGE_OK || is_at_its_end(lane);
         if (lane->done)
             return;
         hg_consider_shrinking(r);

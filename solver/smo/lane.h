@@ -26,8 +26,8 @@ struct hg_view {
 
 /* A problem in work, or one that waits for its next solution; the problem owns it between solutions. */
 struct hg_lane {
+    struct hg_run run; /* stands first: the run of a lane tells which lane it is */
     struct hg_many_problem *problem;
-    struct hg_run run;
     struct hg_smo_options options;
     struct hg_smo_result result;
     struct hg_view view, exact; /* which share their lists */

@@ -238,10 +238,10 @@ hinge_status hg_look_at_rows(struct hg_run *r)
     bool is_hard = systems_help && error > r->opt->eps / 4;
     r->w.unsolved = 0;
     if (is_hard)
-        r->res->coarse = true;
+        r->course.coarse = true;
     if (is_hard || status != HINGE_OK || hg_is_stopped(r) || !(error > violation / 4 || in_vain))
         return status;
     r->doubts.looked_at = INFINITY;
-    r->res->coarse = r->opt->f64_follows && r->report->corrections > 0;
-    return r->res->coarse || r->report->corrections >= HG_MAX_CORRECTIONS ? HINGE_OK : hg_correct_gradient(r);
+    r->course.coarse = r->opt->f64_follows && r->report->corrections > 0;
+    return r->course.coarse || r->report->corrections >= HG_MAX_CORRECTIONS ? HINGE_OK : hg_correct_gradient(r);
 }

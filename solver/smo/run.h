@@ -2,7 +2,8 @@
  * What a run of block SMO (block.h) holds, shared by its parts, and what they do for each other:
  *
  *   block.c        rounds, and the run as a whole
- *   judge.c        what a violation means: on with it, Newton's finish, or the end
+ *   judge.c        what a violation means: on with it, Newton's finish, or the end (rules.h)
+ *   run_judge.c    what judge.c asks of a run, and has it do
  *   shrink.c       which points are active
  *   working_set.c  W: which points, and K_WW
  *   store.c        rows: which are kept, and how; sums of them
@@ -93,38 +94,6 @@ struct hg_start {
     double objective, violation, bias[2];
 };
 
-/* What the rules of judge.c know of the way so far. */
-enum hg_phase {
-    HG_FAR,  /* what the rows' error will do in the end has not been looked at */
-    HG_NEAR, /* it has been, or a violation was small enough once */
-    HG_ENDED /* report->outcome says how */
-};
-
-/* What follows a rule of judge.c that has acted. */
-enum hg_next {
-    HG_GO_ON,  /* another round, unless the run has ended */
-    HG_ANEW,   /* all rules again, as the violation is another one */
-    HG_NEXT    /* the rules below it */
-};
-
-/* How far the run has come, by what judge.c goes. */
-struct hg_course {
-    enum hg_phase phase;
-    enum hg_next next;
-    double target;         /* violation to be reached: eps, or less where the error of F takes a share of 2 eps */
-    double objective;      /* running: by what each round's moves changed, or recomputed */
-    double best;           /* least violation so far, for the stall test, */
-    uint64_t best_round;   /* the round it was seen in; */
-    double last_objective; /* the objective when it was last recomputed for it: what rounds add up drifts with g */
-    double noise;          /* of the objective when it was last recomputed */
-    int checks;            /* that found g wrong where it decides */
-    struct hg_start kept;  /* the best beta known by an objective that was recomputed */
-    double look_at;        /* work after which the caller looks at the run; 0: never */
-    struct hg_newton_rule newton;
-    size_t newton_bytes;   /* of its largest block */
-    bool resorted;         /* to Newton, as nothing else gained */
-};
-
 /* Room for what is made and used up inside one function. */
 struct hg_spare {
     uint32_t *point; /* [n] points with beta != 0, */
@@ -144,7 +113,7 @@ struct hg_first {
 };
 
 /* A run of block SMO. What the caller gave (rows to report) is borrowed and must stay; the arrays of active, w, doubts,
- * spare and course.kept are one block, of which active.point is the owner; store, w.inner and w.face own theirs. */
+ * spare and kept are one block, of which active.point is the owner; store, w.inner and w.face own theirs. */
 struct hg_run {
     struct hg_rows *rows, *exact; /* the same where rows are in f64 */
     struct hg_qp *qp;
@@ -160,6 +129,10 @@ struct hg_run {
     struct hg_w w;
     struct hg_doubts doubts;
     struct hg_course course;
+    struct hg_start kept;  /* the best beta known by an objective that was recomputed */
+    double look_at;        /* work after which the caller looks at the run; 0: never */
+    struct hg_newton_rule newton;
+    size_t newton_bytes;   /* of its largest block */
     struct hg_spare spare;
     struct hg_first first;
 };
@@ -261,24 +234,19 @@ void hg_tidy(struct hg_run *r);
  * columns: kernel values computed for them. */
 bool hg_is_work_enough(uint64_t steps, uint64_t rounds, size_t n, double columns);
 
-static inline bool hg_has_worked_enough(const struct hg_run *r)
-{
-    return hg_is_work_enough(r->report->iterations, r->report->rounds, r->n, (double)r->res->columns_computed);
-}
-
 /* Tells options.progress, which may stop the run. */
 void hg_report_progress(struct hg_run *r);
 
-/* ---- judge.c ----------------------------------------------------------------------------------------------------- */
+/* ---- run_judge.c ------------------------------------------------------------------------------------------------- */
 
-/* Acts by what the last round's violation means; r->course.phase is HG_ENDED where that is the end. */
-hinge_status hg_judge(struct hg_run *r);
+/* What the rules ask of a run of its own; and those of its verbs that serve a problem among many too. */
+extern const struct hg_verbs hg_run_verbs;
+hinge_outcome hg_run_halt(const void *run);
+uint64_t hg_run_patience(const void *run);
+bool hg_run_rests(const void *run);
+hinge_status hg_run_wake(void *run);
+hinge_status hg_run_correct(void *run);
 
-/* Says whether the run ends whatever it has gained: it is halted, or its violation is no number. The outcome says
- * which. */
-bool hg_is_broken_off(struct hg_run *r);
-/* Says whether as many steps were made as options.max_iter gave. */
-bool hg_is_out_of_steps(const struct hg_run *r);
 /* Counts a round that made so many steps. */
 void hg_count_work(struct hg_run *r, uint64_t steps);
 /* Keeps beta where its objective, just recomputed in f64, is certainly the lowest so far. */

@@ -6,7 +6,8 @@
 
 bool hg_may_use_newton(const struct hg_run *r)
 {
-    return r->opt->newton_bytes > 0 && !r->qp->no_sum && !hg_is_out_of_steps(r); /* its systems hold the sums */
+    /* its systems hold the sums */
+    return r->opt->newton_bytes > 0 && !r->qp->no_sum && !hg_is_out_of_steps(&r->course);
 }
 
 /* Looks now and then only at the range of F, by which a violation is near or far, as it takes a pass over the active
@@ -24,7 +25,7 @@ bool hg_run_wants_newton(struct hg_run *r)
         low = HG_MIN(low, f);
         high = HG_MAX(high, f);
     }
-    return hg_newton_is_due(&r->course.newton, r->qp, r->exact, violation, high - low, r->course.target);
+    return hg_newton_is_due(&r->newton, r->qp, r->exact, violation, high - low, r->course.target);
 }
 
 /* Counts a face as a round, and tells the callback of the block's violation. */
@@ -65,7 +66,7 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
     }
     hg_face_free(&r->w.face); /* made anew where it is needed again */
     hinge_status status = hg_newton_finish(r->qp, r->exact, g, &options, &result);
-    hg_newton_tell(&r->course.newton, &result);
+    hg_newton_tell(&r->newton, &result);
     if (r->opt->live != NULL)
         r->opt->live->newton = 0;
     r->report->phase.newton += hg_now() - begin;
@@ -76,7 +77,7 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
     r->report->violation = violation;
     r->course.best_round += r->report->rounds - rounds;
     if (result.end != HG_NEWTON_NO_ROOM)
-        r->course.newton_bytes = HG_MAX(r->course.newton_bytes, result.bytes);
+        r->newton_bytes = HG_MAX(r->newton_bytes, result.bytes);
     if (status != HINGE_OK || !result.gained)
         return status;
     hg_activate_all(r);

@@ -92,7 +92,7 @@ void hg_rest_far(struct hg_run *r)
  * again. */
 static struct hg_rows *waking_source(const struct hg_run *r)
 {
-    return r->report->corrections > 0 || r->course.newton_bytes > 0 ? r->exact : r->rows;
+    return r->report->corrections > 0 || r->newton_bytes > 0 ? r->exact : r->rows;
 }
 
 /* Adds up what the rounds since the last look have spent on points that may rest, and shrinks once it exceeds
