@@ -167,7 +167,6 @@ hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
     double *message = NULL;
     uint32_t *rows;
     size_t tile = r->own->tile;
-    r->report.corrections++;
     hinge_status status = open_exact(&e, r, tile, err);
     HG_THEN(status, HG_MAKE(err, "a tile in f64", HG_TABLE(message, tile, 1 + r->own->pr.d), HG_ARRAY(rows, tile)));
     status = hm_agree(r->net, status, err);

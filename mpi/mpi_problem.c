@@ -11,9 +11,7 @@
 #include <stdio.h>
 
 enum {
-    FEW = 1024,          /* points whose gradient is always recomputed in f64 */
-    MAX_CORRECTIONS = 3, /* by f32 rows, before the rows are f64; */
-    MAX_EXACT = 8        /* by those, before the run has stalled */
+    FEW = 1024 /* points whose gradient is always recomputed in f64 */
 };
 
 /* ---- sums over tiles --------------------------------------------------------------------------------------------- */
@@ -258,10 +256,7 @@ static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error 
     HG_TRY(make_block(r, err));
     if (restored || r->own->starts > 0 || r->sums[0] != 0 || r->sums[1] != 0)
         HG_TRY(hm_compute_gradient(r, err));
-    r->report.corrections = 0;
-    r->course.target = r->params->eps;
-    r->course.best = r->course.objective = INFINITY;
-    r->course.patience = r->w.q == r->n_all ? (uint64_t)HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n_all / r->w.q;
+    r->course.exact_at = UINT64_MAX;
     r->report.error = NAN;
     for (size_t at = 0; at < r->points.n; at++)
         hm_set_offsets(r, at);
@@ -328,78 +323,113 @@ static void ask(struct hm_run *r, struct hm_watch *watch, bool first)
     most[HM_STOP].key = hg_tell(&teller, &told);
 }
 
-/* Rows in f32 will not do: those in f64 go on, where they may. *done: they may not, or are these. */
-static hinge_status take_f64(struct hm_run *r, bool *done, hinge_error *err)
+/* What the rules of a run of its own (solver/smo/rules.h) ask of one over ranks, and have it do. All ranks are asked
+ * the same, and answer alike; of halts they agree before they look (run_rounds). */
+
+static hinge_outcome halt(const void *run)
 {
-    r->report.outcome = HINGE_STALLED;
-    *done = r->type == HINGE_F64 || r->params->precision == HINGE_PRECISION_F32;
-    if (*done)
-        return HINGE_OK;
-    free_block(r);
-    r->type = HINGE_F64;
-    r->course.steps_before = r->report.iterations;
-    r->course.rounds_before = r->report.rounds;
-    r->course.rows_before = r->report.rows_computed;
-    r->course.objective = INFINITY;
-    return make_block(r, err);
+    (void)run;
+    return HINGE_CONVERGED;
 }
 
-/* Makes g, and what follows from it, in f64. */
-static hinge_status look_again(struct hm_run *r, hinge_error *err)
+/* Counts what rows of this type have taken. */
+static bool has_worked_enough(const void *run)
 {
-    HG_TRY(hm_compute_gradient(r, err));
-    HG_TRY(hm_look(r, HINGE_OK));
-    r->report.error = 0;
-    return HINGE_OK;
-}
-
-/* The violation is small enough: is it so in f64? Of many points, g is measured on some, and recomputed where that does
- * not say so. */
-static hinge_status verify(struct hm_run *r, bool *done, hinge_error *err)
-{
-    int most = r->type == HINGE_F32 ? MAX_CORRECTIONS : MAX_CORRECTIONS + MAX_EXACT;
-    double eps = r->params->eps;
-    r->report.outcome = HINGE_CONVERGED;
-    if (r->n_all > FEW) {
-        HG_TRY(hm_measure_error(r, err));
-        double left = eps - HG_ERROR_SHARE * r->report.error;
-        *done = r->report.violation + 2 * r->report.error <= HG_SLACK * eps;
-        if (*done)
-            return HINGE_OK;
-        if (left >= HG_LEAST_TARGET * eps && r->course.target > HG_SLACK * left) {
-            r->course.target = left; /* cheaper than a gradient in f64 */
-            return HINGE_OK;
-        }
-    }
-    HG_TRY(look_again(r, err));
-    *done = r->report.violation <= HG_SLACK * eps;
-    if (*done || r->report.corrections < most)
-        return HINGE_OK;
-    return take_f64(r, done, err);
-}
-
-/* Says whether more rounds by rows of this type would be too many, whatever they gain. */
-static bool has_worked_enough(const struct hm_run *r)
-{
+    const struct hm_run *r = run;
     const struct hm_course *c = &r->course;
     double rows = (double)(r->report.rows_computed - c->rows_before);
     return hg_is_work_enough(r->report.iterations - c->steps_before, r->report.rounds - c->rounds_before, r->n_all,
                              rows * (double)r->n_all);
 }
 
-/* No smaller violation for long, or so it seems by a g that rows may have led astray. Where the objective falls all the
- * same, as at a large C, that is progress. */
-static hinge_status look_back(struct hm_run *r, bool *done, hinge_error *err)
+static uint64_t patience(const void *run)
 {
-    double before = r->course.objective;
-    HG_TRY(look_again(r, err));
-    sum_up(r);
-    r->course.objective = HG_MIN(before, r->report.objective);
-    r->report.outcome = HINGE_CONVERGED;
-    *done = r->report.violation <= r->params->eps;
-    if (*done || (before - r->report.objective > HG_LEAST_FALL * fabs(r->report.objective) && !has_worked_enough(r)))
+    const struct hm_run *r = run;
+    return hg_patience(r->w.q == r->n_all, r->n_all, r->w.q);
+}
+
+/* Makes g, and what follows from it, in f64. */
+static hinge_status look_again(struct hm_run *r)
+{
+    HG_TRY(hm_compute_gradient(r, r->err));
+    HG_TRY(hm_look(r, HINGE_OK));
+    r->report.error = 0;
+    r->course.exact_at = r->report.rounds;
+    return HINGE_OK;
+}
+
+static bool is_known(const void *run)
+{
+    const struct hm_run *r = run;
+    return r->course.exact_at == r->report.rounds;
+}
+
+/* Measures g on some of many points; of few it is made anew. Nothing is mended: the vectors of points that decide would
+ * have to travel. */
+static hinge_status prove(void *run, bool *proven)
+{
+    struct hm_run *r = run;
+    r->judged.is_off = r->n_all <= FEW;
+    if (r->judged.is_off)
         return HINGE_OK;
-    return take_f64(r, done, err);
+    HG_TRY(hm_measure_error(r, r->err));
+    *proven = r->report.violation + 2 * r->report.error <= HG_SLACK * r->params->eps;
+    return HINGE_OK;
+}
+
+static hinge_status correct(void *run)
+{
+    struct hm_run *r = run;
+    r->report.corrections++;
+    r->judged.best = INFINITY; /* the violation may well be larger now */
+    return look_again(r);
+}
+
+static hinge_status recompute(void *run)
+{
+    struct hm_run *r = run;
+    HG_TRY(look_again(r));
+    sum_up(r);
+    r->judged.objective = r->judged.last_objective = r->report.objective;
+    r->judged.noise = HG_LEAST_FALL * fabs(r->report.objective); /* a second sum would have to travel */
+    return HINGE_OK;
+}
+
+static const struct hg_verbs verbs = { .halt = halt, .has_worked_enough = has_worked_enough, .patience = patience,
+                                       .is_known = is_known, .prove = prove, .correct = correct,
+                                       .recompute = recompute };
+
+/* Begins to judge rounds by rows of r->type. Those in f64 may be corrected as often as a run of its own checks them, as
+ * checks mend nothing here. */
+static void begin_judging(struct hm_run *r)
+{
+    r->course.steps_before = r->report.iterations;
+    r->course.rounds_before = r->report.rounds;
+    r->course.rows_before = r->report.rows_computed;
+    r->judged = (struct hg_course){ .verbs = &verbs, .run = r, .report = &r->report };
+    hg_course_begin(&r->judged, r->params->eps, r->params->max_iter);
+    r->judged.phase = HG_NEAR;
+    r->judged.objective = r->judged.last_objective = INFINITY;
+    r->judged.most_corrections = r->report.corrections + (r->type == HINGE_F32 ? HG_MAX_CORRECTIONS : HG_CHECKS);
+}
+
+/* Judges the last round; *done where the run ends, as the outcome says. Where rows in f32 will not do, those in f64 go
+ * on, if they may. */
+static hinge_status judge(struct hm_run *r, bool *done)
+{
+    HG_TRY(hg_judge(&r->judged, NULL));
+    hm_lap(r, HM_CHECKS);
+    bool stalled = r->judged.phase == HG_ENDED && r->report.outcome == HINGE_STALLED;
+    *done = r->judged.phase == HG_ENDED;
+    if (stalled && !is_known(r)) /* what is told of it, or gone on from, is so in f64 */
+        HG_TRY(look_again(r));
+    if (!stalled || r->type == HINGE_F64 || r->params->precision == HINGE_PRECISION_F32)
+        return HINGE_OK;
+    *done = false;
+    free_block(r);
+    r->type = HINGE_F64;
+    begin_judging(r);
+    return make_block(r, r->err);
 }
 
 /* A line of what the round took, where that is wanted: HM_ROUNDS names its columns. */
@@ -418,36 +448,6 @@ static void tell_round(struct hm_run *r, FILE *file)
         *phases[k] += r->last.spent[k];
         r->last.spent[k] = 0;
     }
-}
-
-/* What a violation means: *done where it is the end, as the outcome says. Without progress for long, g is looked at
- * again. */
-static hinge_status judge(struct hm_run *r, bool *done, hinge_error *err)
-{
-    struct hm_course *c = &r->course;
-    *done = false;
-    if (!isfinite(r->report.violation)) {
-        *done = true;
-        r->report.outcome = HINGE_NONFINITE;
-    } else if (r->report.violation <= c->target) {
-        HG_TRY(verify(r, done, err));
-        hm_lap(r, HM_CHECKS);
-    }
-    if (!*done && r->params->max_iter > 0 && r->report.iterations >= r->params->max_iter) {
-        *done = true;
-        r->report.outcome = HINGE_MAX_ITER;
-    }
-    if (r->report.violation < HG_BETTER * c->best) {
-        c->best = r->report.violation;
-        c->best_round = r->report.rounds;
-    }
-    if (!*done && (has_worked_enough(r) || r->report.rounds - c->best_round > c->patience)) {
-        HG_TRY(look_back(r, done, err));
-        hm_lap(r, HM_CHECKS);
-        c->best = INFINITY;
-        c->best_round = r->report.rounds;
-    }
-    return HINGE_OK;
 }
 
 static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_error *err)
@@ -475,7 +475,7 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_e
             r->report.outcome = most[HM_STOP].key ? HINGE_STOPPED : HINGE_TIME_LIMIT;
             return HINGE_OK;
         }
-        HG_TRY(judge(r, &done, err));
+        HG_TRY(judge(r, &done));
         if (done)
             return HINGE_OK;
         status = hm_round(r);
@@ -514,11 +514,13 @@ hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct h
     bool beyond = hg_kernel_beyond_f32(&p->kernel, own->norm) || p->kernel.type == HINGE_USER;
     r->type = p->precision == HINGE_PRECISION_F64 || beyond ? HINGE_F64 : HINGE_F32;
     ask_machines(r);
+    r->err = err;
     HG_TRY(start(r, watch, err));
+    begin_judging(r);
     HG_TRY(run_rounds(r, watch, err));
     bool early = r->report.outcome != HINGE_CONVERGED && r->report.outcome != HINGE_NONFINITE;
     if (early && r->n_all <= FEW) /* what is told of it is so at once */
-        HG_TRY(look_again(r, err));
+        HG_TRY(look_again(r));
     conclude(r);
     return HINGE_OK;
 }

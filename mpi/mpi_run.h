@@ -92,11 +92,7 @@ struct hm_winners {
 /* How far the run has come. */
 struct hm_course {
     struct hm_extremes now[2], before[2]; /* of F, by layer; in the round before */
-    double target;         /* violation to be reached: eps, or less where the error of g takes a share of it */
-    double best;           /* least violation so far, */
-    uint64_t best_round;   /* the round it was seen in, and */
-    uint64_t patience;     /* how many may come without a better one */
-    double objective;      /* the least, when g was made anew for want of one */
+    uint64_t exact_at;     /* the round after which g was made anew in f64 */
     uint64_t steps_before, rounds_before, rows_before; /* what rows in f32 had taken when those in f64 began */
 };
 
@@ -130,6 +126,8 @@ struct hm_run {
     struct hm_winners winners;
     struct hg_cache cache; /* of rows, by the points' numbers among all: own columns */
     struct hm_course course;
+    struct hg_course judged; /* by the rules of all runs */
+    hinge_error *err;        /* of hm_solve */
     struct hm_last last;
 };
 

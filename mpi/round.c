@@ -263,7 +263,7 @@ static void solve_block(struct hm_run *r)
     const hinge_params *p = r->params;
     struct hg_inner *in = &r->w.inner;
     bool whole = r->w.n == r->n_all;
-    struct hg_aim aim = { .target = whole ? p->eps : p->eps / 2,
+    struct hg_aim aim = { .target = whole ? r->judged.target : r->judged.target / 2,
                           .shrink = whole ? 0 : 0.1,
                           .whole = whole,
                           .most_steps = p->max_iter == 0 ? UINT64_MAX

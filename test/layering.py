@@ -11,6 +11,7 @@
   - the shared library exports what test/symbols.txt lists, and nothing that does not begin with hinge_
   - no line is longer than 120 columns, no locale is switched, and tests make temporary files by test/folder.h
   - doc/tour.md tells the rooms as they are
+  - a number that runs are judged by stands in solver/smo/rules.h alone, and no room tells progress by a clock of its own
 
 Prints each violation, one a line; exit 1 if there is any. After a change of the API on purpose:
 layering.py SOURCE libhinge.a libhinge.so --update writes test/symbols.txt anew.
@@ -131,6 +132,30 @@ def check_lines(root):
             complain(f"{path}:{number}: {length} columns, {COLUMNS} at most; {len(long)} such lines")
 
 
+def check_rules(root):
+    """The numbers of solver/smo/rules.h and lib/base/teller.h are defined once, and nobody writes them out."""
+    once = {}
+    for header in ("solver/smo/rules.h", "lib/base/teller.h"):
+        with open(os.path.join(root, header), encoding="utf-8") as file:
+            once.update(re.findall(r"^(?:#define|   )\s*HG_(\w+)\s+=?\s*([0-9.e-]+)", file.read(), re.M))
+    if not {"STALL_ROUNDS", "MAX_CORRECTIONS", "SLACK", "ASK_EVERY"} <= set(once):
+        complain("solver/smo/rules.h and lib/base/teller.h do not define what they are there for")
+    odd = [once[name] for name in ("BETTER", "SLACK", "ERROR_SHARE")]
+    again = re.compile(r"(?:#define\s+|\bconst double |^\s+)(?:HG_|HM_)?(%s)\s*(?:=\s*[0-9.]|\s[0-9.])" % "|".join(once))
+    written = re.compile(r"(?<![\w.])(%s)(?![\w.])" % "|".join(map(re.escape, odd)))
+    for path in sources(root):
+        if path in ("solver/smo/rules.h", "lib/base/teller.h") or path.split("/")[0] in ("test", "tools", "examples", "benchmarks"):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                match = again.search(line)
+                if match:
+                    complain(f"{path}:{number}: {match.group(1)} is defined a second time")
+                match = written.search(line) if path.startswith(("solver/smo", "mpi")) else None
+                if match and "/*" not in line[:match.start()] and not line.startswith(" *"):
+                    complain(f"{path}:{number}: {match.group(1)} has a name in solver/smo/rules.h")
+
+
 def check_words(root):
     """Nobody switches a locale, and test/folder.c alone says where temporary files are."""
     for path in sources(root):
@@ -199,6 +224,7 @@ def main():
     check_includes(root)
     check_tour(root)
     check_lines(root)
+    check_rules(root)
     check_words(root)
     check_objects(archive)
     check_exports(shared, os.path.join(root, "test", "symbols.txt"), "--update" in sys.argv)
