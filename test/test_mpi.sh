@@ -2,6 +2,7 @@
 # hinge-mpi under mpirun: the same model file for 1 to 4 ranks of 1 and 2 threads, predictions as hinge's, one message
 # where a rank cannot go on, and a training that is killed and goes on with another number of ranks.
 # usage: test_mpi.sh HINGE_MPI HINGE MPIRUN SOURCE_DIR. Ends with 0, 1 if a check failed, 77 if there is no mpirun.
+# Of the numbers of ranks, 2 and 4 are tried where CI=true.
 
 hinge_mpi=$1 hinge=$2 mpirun=$3 source=$4
 command -v "$mpirun" >/dev/null 2>&1 || { echo "no mpirun to start ranks with"; exit 77; }
@@ -13,6 +14,10 @@ hinge_mpi=$(realpath "$hinge_mpi") hinge=$(realpath "$hinge") source=$(realpath 
 # Open MPI's: more ranks than processors, root in a container; MPICH ignores them
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_mpi_yield_when_idle=1 LC_ALL=C OMP_WAIT_POLICY=passive
+# what MPI's own libraries say on stderr where there is no /sys is no message of hinge's
+export HWLOC_HIDE_ERRORS=2 UCX_LOG_LEVEL=fatal
+sizes="1 3"
+[ "${CI-}" != true ] || sizes="1 2 3 4"
 
 # expect NAME COMMAND...: the command succeeds
 expect() {
@@ -35,8 +40,8 @@ fi
 xz -dc "$source/data/digits.train.xz" >numbers
 awk 'BEGIN { srand(1); for (i = 0; i < 1500; i++) { y = rand() < 0.5 ? -1 : 1
     printf "%d 1:%.4f 2:%.4f 3:%.4f\n", y, y * 0.4 + rand() * 2, rand(), rand() * y } }' >blobs
-for np in 1 2 3 4; do
-    expect "train by $np ranks" ranks $np train -q -c 10 -g 0.5 --tile 512 --threads $((1 + np % 2)) blobs model$np
+for np in $sizes; do
+    expect "train by $np ranks" ranks $np train -q -c 10 -g 0.5 --tile 512 --threads $((1 + np / 2 % 2)) blobs model$np
     expect "the model of $np ranks" cmp model1 model$np
 done
 expect "train alone" "$hinge" train -q -c 10 -g 0.5 blobs model0
@@ -72,7 +77,7 @@ awk '{ $1 = $1 < 0 ? "no" : substr($2, 3) < 1.2 ? "yes" : "may%20be"; print }' b
 sed -n '1!G;h;$p' words >other # backwards
 told() { grep -E '^(svm_type|kernel_type|gamma|nr_class|label|SV)' "$1"; }
 expect "words alone" "$hinge" train -q -c 10 -g 0.5 -w yes=2 words words0
-for np in 1 2 3 4; do
+for np in $sizes; do
     expect "words by $np ranks" ranks $np train -q -c 10 -g 0.5 -w yes=2 words words$np
     expect "the same model of words" cmp words1 words$np
     ranks $np predict other words1 "said$np" >score$np
@@ -83,7 +88,7 @@ expect "words where hinge train has them" cmp a b
 expect "words are told" grep -q hinge_words b
 expect "predict words alone" "$hinge" predict other words1 said0
 mv out score0
-for np in 1 2 3 4; do
+for np in $sizes; do
     expect "the same words, predicted by $np ranks" cmp said0 said$np
     expect "the same accuracy of words" cmp score0 score$np
 done
@@ -129,7 +134,7 @@ write("x8.npy", "f8", False, len(rows), 3, [v for row in rows for v in row[1:]])
 write("x4.npy", "f4", True, len(rows), 3, [row[k] for k in (1, 2, 3) for row in rows])
 write("y.npy", "f8", False, len(rows), 1, [row[0] for row in rows])
 END
-for np in 1 2 3 4; do
+for np in $sizes; do
     expect "f8 by $np ranks" ranks $np train -q -c 10 -g 0.5 --tile 512 --labels y.npy x8.npy npy8
     expect "the model of the text" cmp model1 npy8
     expect "f4 by $np ranks" ranks $np train -q -c 10 -g 0.5 --labels y.npy x4.npy npy4.$np
@@ -150,7 +155,7 @@ names() { grep -Ev "^(examples|hinge: warning)" "$1" | cut -c 1-16; } # hinge tr
 rate() { sed -n 's/.*Accuracy = \(.*\)%.*/\1/p' "$1"; }
 expect "folds alone" "$hinge" train -v 4 -c 10 -g 0.5 --seed 3 --scale -w yes=2 words
 mv out folds0
-for np in 1 2 3 4; do
+for np in $sizes; do
     expect "folds by $np ranks" ranks $np train -v 4 -c 10 -g 0.5 --seed 3 --scale -w yes=2 words
     mv out folds$np
     expect "the same rate" awk -v a="$(rate folds0)" -v b="$(rate folds$np)" \
@@ -272,7 +277,7 @@ for words in "train -q blobs state.d" "train -q blobs blobs" "predict -q blobs m
     expect "$words: ends before its time" test $code -ne 0 -a $code -ne 124
     expect "$words: says why" grep -q "^hinge: ${words##* }: cannot write" said
 done
-expect "the model is as it was" cmp model1 model2
+expect "the model is as it was" cmp model1 model3
 
 # a rank is killed on its way, which ends the others; on with two
 mkdir state
