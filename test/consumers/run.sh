@@ -50,6 +50,10 @@ is_fast() {
     grep -A9 'lib_base_base\.c\.o:' sub/build.ninja >rule && cat rule && grep -q -- '-O3' rule
 }
 
+is_not_fast() {
+    ! is_fast
+}
+
 # has_no_run_path: nothing that is installed, nor hinge.pc, has one
 has_no_run_path() {
     ! grep -r rpath "$prefix/lib/pkgconfig" || return 1
@@ -63,9 +67,11 @@ mkdir subprojects
 ln -s "$source" subprojects/hinge
 step 'subproject: set up' meson setup sub --buildtype=debug --prefix="$prefix" --libdir=lib --force-fallback-for=hinge \
     -Dhinge:tools=enabled -Dhinge:werror=false
-step 'subproject: build' ninja -C sub
-step 'subproject: the programs run' meson test -C sub --no-rebuild
 step 'subproject: is fast in a project that is not' is_fast
+step 'subproject: asked to be as the project is' meson configure sub --buildtype=plain -Dhinge:always_fast=false
+step 'subproject: build' ninja -C sub # in half the time
+step 'subproject: is not fast' is_not_fast
+step 'subproject: the programs run' meson test -C sub --no-rebuild
 step 'without run paths: set up' meson configure sub -Dhinge:rpath=false
 step 'without run paths: install' meson install -C sub
 step 'without run paths: none is left' has_no_run_path
