@@ -231,8 +231,8 @@ TEST(units)
 TEST(converged_is_true)
 {
     uint64_t seed = 20;
-    int converged = 0;
-    for (int k = 0; k < 60; k++) {
+    int converged = 0, sets = in_full() ? 60 : 20;
+    for (int k = 0; k < sets; k++) {
         size_t n = 30 + draw(&seed) % 1200, d = 1 + draw(&seed) % 12;
         struct set s = normal_set(100 + (uint64_t)k, n, d, pow(10, (double)(k % 5) - 1));
         hinge_params p = hinge_params_default(HINGE_C_SVC);
@@ -246,7 +246,7 @@ TEST(converged_is_true)
             fail_msg("set %d, C %g: violation %g, told %g", k, p.C, violation, r.violation);
         converged += r.outcome == HINGE_CONVERGED;
     }
-    assert_true(converged >= 50);
+    assert_true(6 * converged >= 5 * sets);
 }
 
 /* Linear problems of large coefficients, which the interior point solves and SMO does not: from the solution a training
@@ -279,7 +279,7 @@ TEST(starts_of_large_coefficients)
 TEST(matrices_of_rounded_values)
 {
     enum { N = 250, D = 8 };
-    for (uint64_t seed = 1; seed < 3; seed++) {
+    for (uint64_t seed = 1; seed < (in_full() ? 3 : 2); seed++) {
         uint64_t draws = seed;
         struct set s = set_new(N, N);
         double x[N][D];
@@ -324,8 +324,8 @@ static double told_nu(const hinge_report *r)
  * and so does what is returned where there is none, at the nu that is told. */
 TEST(margins_are_proven)
 {
-    size_t without = 0;
-    for (uint64_t seed = 0; seed < 300; seed++) {
+    size_t without = 0, sets = in_full() ? 300 : 60;
+    for (uint64_t seed = 0; seed < sets; seed++) {
         uint64_t s = seed;
         struct set set = normal_set(seed, 20 + draw(&s) % 100, 1 + draw(&s) % 5, 1);
         hinge_params p = params_for(HINGE_NU_SVC, hinge_kernel_linear(), 1);
@@ -350,7 +350,7 @@ TEST(margins_are_proven)
             fail_msg("seed %d, n %zu, d %zu: %s at nu = %g, where the hulls are not apart", (int)seed, set.n, set.d,
                      hinge_outcome_text(r.outcome), nu);
     }
-    assert_true(without > 150);
+    assert_true(without > sets / 2);
 }
 
 /* Three at 0 and one at 3 against one at 1 and three at 2: the hulls meet while their weights s reach 3 / s and

@@ -197,11 +197,11 @@ static int all_cores(const char *self)
     static const struct {
         const char *name;
         int level;
-    } cores[] = { { "Nehalem", 2 }, { "Sandybridge", 3 }, { "Haswell", 3 }, { "Zen", 3 }, { "SkylakeX", 4 },
-                  { "Cooperlake", 4 } };
+    } cores[] = { { "Sandybridge", 3 }, { "Nehalem", 2 }, { "Zen", 3 }, { "Haswell", 3 }, { "Cooperlake", 4 },
+                  { "SkylakeX", 4 } };
     int failed = 0;
     for (size_t k = 0; k < sizeof cores / sizeof *cores; k++)
-        if (cores[k].level <= hg_cpu_level(0)) {
+        if (cores[k].level <= hg_cpu_level(0) && (in_full() || k % 2 == 1)) { /* or one of each level */
             char command[4096];
             setenv("OPENBLAS_CORETYPE", cores[k].name, 1);
             snprintf(command, sizeof command, "'%s' this", self);

@@ -24,17 +24,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#define LEAST_STEP 3 /* slow: two of three are left to the plain build */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LEAST_STEP 3
-#endif
-#endif
-#ifndef LEAST_STEP
-#define LEAST_STEP 1
-#endif
-
 static size_t injected;
 
 /* ---- what a call leaves behind ----------------------------------------------------------------------------------- */
@@ -119,7 +108,15 @@ static hinge_status check_model(hinge_status status, hinge_model **model, uint64
     return status;
 }
 
-/* Fails every allocation of a call in turn, the first hundreds one by one, later ones with growing steps. */
+/* Where the next allocation fails: one by one at first, where a call's own structures are made, then in steps, which
+ * grow as far as the same loops make the same again. All of the first hundreds where the test is made in full. */
+static long next_fault(long k, bool on)
+{
+    long each = in_full() ? 300 : 40;
+    return k < each ? k + 1 + on : k < 300 ? k + 3 : k + k / 50;
+}
+
+/* Fails the allocations of a call in turn. */
 static void fail_allocations(const char *name, deed call, const void *arg)
 {
     hinge_error err;
@@ -130,7 +127,7 @@ static void fail_allocations(const char *name, deed call, const void *arg)
             fail_msg("%s: %s", name, err.text);
     }
     for (int on = 0; on < 2; on++)
-        for (long k = 1, step;; k += step) {
+        for (long k = 1;; k = next_fault(k, on != 0)) {
             long before = faults_held();
             scribble(&err, sizeof err);
             hash = 0;
@@ -150,7 +147,6 @@ static void fail_allocations(const char *name, deed call, const void *arg)
                 break;
             }
             injected++;
-            step = k < 300 ? LEAST_STEP + on : k / 50;
         }
 }
 

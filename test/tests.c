@@ -21,6 +21,12 @@ void add_test(int line, struct CMUnitTest test)
     tests[at] = test;
 }
 
+bool in_full(void)
+{
+    const char *ci = getenv("CI"), *hinge_ci = getenv("HINGE_CI");
+    return (ci != NULL && strcmp(ci, "true") == 0) || (hinge_ci != NULL && strcmp(hinge_ci, "all") == 0);
+}
+
 int run_program(const char *only)
 {
     if (only != NULL)

@@ -32,6 +32,10 @@ void add_test(int line, struct CMUnitTest test);
 /* Runs them, for a program with a main of its own, as that of others does; returns how many failed. */
 int run_program(const char *only);
 
+/* Whether all cases of a test are to be made, where CI=true or HINGE_CI=all, and not the part of them that ./check has
+ * time for. */
+bool in_full(void);
+
 /* Ends a test that cannot be made here; scripts/count-tests.py tells why. */
 #define skip_because(reason) (print_message("%s\n", reason), skip())
 
