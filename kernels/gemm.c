@@ -1,7 +1,7 @@
 /*
  * Tiles by GEMM (maker.h): dot products of vectors as they are, and a map. In f64 small distances are
  * taken from the vectors' differences, as norms and dot products do not tell them. GEMM is the maker for all points
- * that no other is faster for (hg_maker_for, at the end of this file): dense vectors of many features, above all. Its
+ * that no other is faster for (hg_tiler_choose): dense vectors of many features, above all. Its
  * sides are those of the user's kernel too.
  */
 #include "kernels/maker.h"
@@ -153,6 +153,7 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
 }
 
 const struct hg_maker hg_gemm = { .name = "gemm",
+                                  .asked = HINGE_MAKER_GEMM,
                                   .plain = true,
                                   .most_rows = HG_TILE_ROWS,
                                   .cost = hg_cost_gemm,

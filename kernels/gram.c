@@ -454,8 +454,8 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->subset = subset;
     g->norms = norms;
     g->tiler.close = close_for(g, subset, n);
-    g->tiler.dense = hg_lists_are_dense(points->nonzeros, tiler->d);
-    const struct hg_maker *maker = g->tiler.maker = hg_maker_for(&g->tiler, points);
+    hg_tiler_choose(&g->tiler, points);
+    const struct hg_maker *maker = g->tiler.maker;
     g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads,
                                  .cost = maker->cost(&g->tiler, points).reads };
     if (points->cells != NULL)

@@ -331,10 +331,15 @@ static void add(const struct hg_tiler *t, const struct hg_part_of_tile *p, const
 }
 
 const struct hg_maker hg_by_counts = { .name = "counts",
+                                       .asked = HINGE_MAKER_COUNTS,
                                        .keeps = true,
                                        .most_rows = HG_COUNT_ROWS,
                                        .whole_cols = HG_COUNT_COLS,
+                                       .can = fits,
                                        .fits = fits,
+                                       .needs = "a kernel of distances on features of two values each, one step apart, "
+                                                "of which rows differ in 255 at most, where there is AVX-512; and not "
+                                                "of predictions",
                                        .cost = hg_cost_counts,
                                        .tabulate = tabulate,
                                        .room = own_room,

@@ -67,14 +67,27 @@ void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_
 
 /* ---- the maker --------------------------------------------------------------------------------------------------- */
 
-/* Says whether lists are faster than GEMM for these points (cost.c), and whether panels of dense rows would not be too
- * large a copy. Small RBF distances that need to be taken anew (close > 0) are GEMM's. */
-static bool fits(const struct hg_tiler *t, const struct hg_points *points)
+/* Says whether positions in a panel can be told. Small RBF distances that need to be taken anew (close > 0) are
+ * GEMM's. */
+static bool can(const struct hg_tiler *t, const struct hg_points *points)
+{
+    (void)points;
+    return !(t->close > 0) && t->d <= UINT32_MAX / HG_PANEL_BYTES;
+}
+
+/* Says whether lists are faster than GEMM for these points (cost.c). */
+static bool fits_lists(const struct hg_tiler *t, const struct hg_points *points)
+{
+    return !t->dense && can(t, points) && hg_lists_win(points->nonzeros, t->d, t->type, t->maps->number);
+}
+
+/* Says whether dense rows by panels are, and whether panels would not be too large a copy. */
+static bool fits_panels(const struct hg_tiler *t, const struct hg_points *points)
 {
     static const double most = 0x1p32; /* bytes of panels that are kept, another copy of the data */
     double bytes = (double)points->n * (double)t->d * (double)hg_size_of(t->type);
-    return !(t->close > 0) && hg_lists_win(points->nonzeros, t->d, t->type, t->maps->number) &&
-           !(t->dense && t->d > HG_STRETCH && bytes > most);
+    return t->dense && can(t, points) && hg_lists_win(points->nonzeros, t->d, t->type, t->maps->number) &&
+           !(t->d > HG_STRETCH && bytes > most);
 }
 
 /* Returns the bytes of one panel's vectors, of which hg_points_panels makes it; set_left uses the first. */
@@ -174,15 +187,13 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
     return HINGE_OK;
 }
 
-const struct hg_maker hg_by_lists = { .name = "lists",
-                                      .keeps = true,
-                                      .most_rows = HG_TILE_ROWS,
-                                      .panel = HG_PANEL_BYTES,
-                                      .fits = fits,
-                                      .cost = hg_cost_lists,
-                                      .room = hg_panels_room,
-                                      .lay_left = lay_left,
-                                      .right_bytes = hg_panels_right_bytes,
-                                      .set_left = set_left,
-                                      .set_right = hg_panels_set_right,
-                                      .products = products };
+#define NEEDS                                                                                                     \
+    "rows of at most 16777215 features, which in f64 and by a kernel of distances are not long beside their distance"
+
+/* Both are one maker but for the zeros of its left sides, hg_tiler.dense. */
+#define BY_PANELS(called, word, fit) \
+    { .name = called, .asked = word, .keeps = true, .most_rows = HG_TILE_ROWS, .panel = HG_PANEL_BYTES, .can = can, \
+      .fits = fit, .needs = NEEDS, .cost = hg_cost_lists, .room = hg_panels_room, .lay_left = lay_left, \
+      .right_bytes = hg_panels_right_bytes, .set_left = set_left, .set_right = hg_panels_set_right, .products = products }
+const struct hg_maker hg_by_panels = BY_PANELS("panels", HINGE_MAKER_PANELS, fits_panels);
+const struct hg_maker hg_by_lists = BY_PANELS("lists", HINGE_MAKER_LISTS, fits_lists);

@@ -27,9 +27,10 @@ struct hg_tiler {
     const struct hg_maps *maps;
     hinge_dtype type;
     size_t d;
-    bool dense; /* lists have zeros as well (hg_lists_are_dense) */
-    /* A source of rows sets the rest itself, and dense. */
-    const struct hg_maker *maker;
+    bool dense;        /* rows go by panels with their zeros (hg_lists_are_dense); hg_tiler_choose's */
+    hinge_maker asked; /* for, by the caller */
+    /* A source of rows sets the rest itself. */
+    const struct hg_maker *maker; /* hg_tiler_choose's */
     double close; /* of_distance, by GEMM in f64: squared distances below this, and what their rounding may be, are
                    * taken anew from the vectors' differences; 0: none is */
     const uint32_t *column;       /* precomputed: column of the matrix for each point; NULL: the point itself */
@@ -90,14 +91,17 @@ struct hg_cost {
  * one thread a call (lib/base/team.h). */
 struct hg_maker {
     const char *name;  /* in reports */
+    hinge_maker asked; /* the word by which a caller asks for it */
     enum hg_kernel_source source; /* of the kernels that it is for; dot products where a row does not say */
     bool keeps;        /* its right sides take so long to make that they are kept for the next time */
     bool plain;        /* its sides are vectors as they are: where points lie like that they are not copied */
     size_t most_rows;  /* of a part of a tile */
     size_t whole_cols; /* of every tile; 0: as many as cache and points have room for, */
     size_t panel;      /* in panels of so many bytes a feature; 0: 16 columns */
-    /* Whether it is for these points; NULL: for all. */
+    /* Whether it can make values of these points, and whether it is the one to make them; NULL: of all. */
+    bool (*can)(const struct hg_tiler *tiler, const struct hg_points *points);
     bool (*fits)(const struct hg_tiler *tiler, const struct hg_points *points);
+    const char *needs; /* what it can serve, in words for whoever has asked for it */
     struct hg_cost (*cost)(const struct hg_tiler *tiler, const struct hg_points *points);
     /* Makes a table of values, of which there are few: exact, and 1 for equal points. NULL: they are of none. */
     void (*tabulate)(const struct hg_tiler *tiler, const struct hg_points *points, struct hg_table *table);
@@ -119,10 +123,16 @@ struct hg_maker {
                 double *g);
 };
 
-extern const struct hg_maker hg_gemm, hg_by_lists, hg_by_counts, hg_by_differences, hg_lookup, hg_user;
+extern const struct hg_maker hg_gemm, hg_by_panels, hg_by_lists, hg_by_counts, hg_by_differences, hg_lookup, hg_user;
 
-/* Returns the maker of a source's tiles: the first that fits. close is set. */
-const struct hg_maker *hg_maker_for(const struct hg_tiler *tiler, const struct hg_points *points);
+/* Sets the maker of tiles of these points, and dense: the one asked for, if it can make them, or the first that fits.
+ * close is set. */
+void hg_tiler_choose(struct hg_tiler *tiler, const struct hg_points *points);
+
+/* Refuses a maker that is asked for and cannot make values of these points. */
+hinge_status hg_maker_check(const struct hg_tiler *tiler, const struct hg_points *points, hinge_error *err);
+/* Refuses one that is asked for a kernel whose values are not made of dot products; the kernel is checked. */
+hinge_status hg_maker_check_kernel(hinge_maker asked, const hinge_kernel *kernel, hinge_error *err);
 
 /* Does both steps. */
 static inline hinge_status hg_tile_values(const struct hg_tiler *t, const struct hg_part_of_tile *part)

@@ -1,15 +1,50 @@
 /* The table of tile makers (maker.h): who makes the kernel values of given points. */
 #include "kernels/maker.h"
 
-/* Holds the table of makers, in the order in which they are asked: GEMM, the last of those for dot products, fits all
- * points. */
-const struct hg_maker *hg_maker_for(const struct hg_tiler *tiler, const struct hg_points *points)
+/* In the order in which they are asked: GEMM, the last of those for dot products, fits all points. */
+static const struct hg_maker *const MAKERS[] = { &hg_lookup,    &hg_user,     &hg_by_differences, &hg_by_counts,
+                                                 &hg_by_panels, &hg_by_lists, &hg_gemm };
+
+/* Says whether a maker is the one for these points: of those for dot products, the one asked for makes all that it can,
+ * and GEMM the rest. */
+static bool serves(const struct hg_maker *maker, const struct hg_tiler *t, const struct hg_points *points)
 {
-    static const struct hg_maker *const maker[] = { &hg_lookup,         &hg_user,     &hg_by_counts,
-                                                    &hg_by_differences, &hg_by_lists, &hg_gemm };
-    const enum hg_kernel_source source = hg_kernel_row(tiler->kernel.type)->source;
+    if (maker->source != hg_kernel_row(t->kernel.type)->source)
+        return false;
+    if (t->asked == HINGE_MAKER_AUTO || maker->source != HG_FROM_DOTS)
+        return maker->fits == NULL || maker->fits(t, points);
+    return maker == &hg_gemm || (maker->asked == t->asked && maker->can(t, points));
+}
+
+void hg_tiler_choose(struct hg_tiler *t, const struct hg_points *points)
+{
     size_t k = 0;
-    while (maker[k]->source != source || (maker[k]->fits != NULL && !maker[k]->fits(tiler, points)))
+    t->dense = t->asked == HINGE_MAKER_PANELS ||
+               (t->asked != HINGE_MAKER_LISTS && hg_lists_are_dense(points->nonzeros, t->d));
+    while (!serves(MAKERS[k], t, points))
         k++;
-    return maker[k];
+    t->maker = MAKERS[k];
+}
+
+hinge_status hg_maker_check(const struct hg_tiler *tiler, const struct hg_points *points, hinge_error *err)
+{
+    struct hg_tiler t = *tiler;
+    size_t k = 0;
+    HG_TRY(hg_maker_check_kernel(t.asked, &t.kernel, err));
+    hg_tiler_choose(&t, points);
+    if (t.asked == HINGE_MAKER_AUTO || t.maker->asked == t.asked)
+        return HINGE_OK;
+    while (MAKERS[k]->asked != t.asked)
+        k++;
+    return hg_fail(err, HINGE_EINVAL, "maker: %s cannot make the kernel values of these data, but those of %s",
+                   MAKERS[k]->name, MAKERS[k]->needs);
+}
+
+hinge_status hg_maker_check_kernel(hinge_maker asked, const hinge_kernel *kernel, hinge_error *err)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
+    if (asked == HINGE_MAKER_AUTO || row->source == HG_FROM_DOTS)
+        return HINGE_OK;
+    return hg_fail(err, HINGE_EINVAL, "maker: a %s kernel's values are not made of dot products",
+                   row->told.keyword);
 }

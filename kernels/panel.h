@@ -7,8 +7,8 @@
  *
  * Buys: by GEMM instead, susy30k takes 3.75 times the processor time, covtype 2.0, cod-rna 1.56, ijcnn1 1.43, letter
  * 1.15; with lists, but no dense rows by panels, susy30k takes 1.38 and cadata 1.14 (doc/tried.md, one thread of a
- * Zen 4). A test has GEMM where it sets hg_points.nonzeros to 0, as nobody counted them; of wide dense data it has GEMM
- * below AVX-512 (params.cpu_level 3). cost.c decides where nobody asks.
+ * Zen 4). Of 512 features and more dense rows are GEMM's (cost.c), which decides where nobody asks: params.maker has
+ * whichever is wanted.
  */
 #ifndef HG_PANEL_H
 #define HG_PANEL_H

@@ -39,14 +39,32 @@ static struct hg_points points_of(const struct hm_run *r, const struct hm_part *
                                .n = part->n + others->rows, .nonzeros = own->nonzeros, .more = others };
 }
 
-double hm_cost(const struct hm_run *r, hinge_dtype type)
+/* Points of a part, as far as the choice of a maker goes; like: what is known of counts. */
+static struct hg_points points_to_choose_by(const struct hm_run *r, hinge_dtype type, struct hg_hamming *like)
 {
     const hinge_matrix none = { 0 };
-    struct hg_tiler tiler = tiler_of(r, type);
-    const struct hg_hamming like = { .listed = r->own->kind.listed };
     struct hg_points points = points_of(r, &r->points.part[0], type, &none);
-    points.hamming = type == HINGE_F32 && r->own->kind.features > 0 ? &like : NULL;
-    return hg_maker_for(&tiler, &points)->cost(&tiler, &points).reads;
+    *like = (struct hg_hamming){ .listed = r->own->kind.listed };
+    points.hamming = type == HINGE_F32 && r->own->kind.features > 0 ? like : NULL;
+    return points;
+}
+
+hinge_status hm_check_maker(const struct hm_run *r, hinge_error *err)
+{
+    struct hg_tiler tiler = tiler_of(r, r->type);
+    struct hg_hamming like;
+    struct hg_points points = points_to_choose_by(r, r->type, &like);
+    tiler.close = hg_tiler_close(&tiler.kernel, r->type, tiler.d, r->own->norm);
+    return hg_maker_check(&tiler, &points, err);
+}
+
+double hm_cost(const struct hm_run *r, hinge_dtype type)
+{
+    struct hg_tiler tiler = tiler_of(r, type);
+    struct hg_hamming like;
+    struct hg_points points = points_to_choose_by(r, type, &like);
+    hg_tiler_choose(&tiler, &points);
+    return tiler.maker->cost(&tiler, &points).reads;
 }
 
 hinge_status hm_make_grams(const struct hm_run *r, struct hm_part *parts, hinge_dtype type,

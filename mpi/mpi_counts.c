@@ -68,7 +68,8 @@ hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_
     kind->d = own->pr.d;
     HG_TRY(HM_MAKE(net, err, "the values of features", HG_ARRAY(kind->common, kind->d), HG_ARRAY(kind->rare, kind->d),
                    HG_ZEROS(kind->line, kind->d), HG_ZEROS(count, kind->d + 1)));
-    sum.most[0].key = !hg_kernel_row(p->kernel.type)->of_distance || own->type != HINGE_F32 || kind->d == 0 ||
+    bool asked = p->maker == HINGE_MAKER_AUTO || p->maker == HINGE_MAKER_COUNTS;
+    sum.most[0].key = !hg_kernel_row(p->kernel.type)->of_distance || !asked || own->type != HINGE_F32 || kind->d == 0 ||
                       hg_cpu_level(p->cpu_level) < HG_COUNTS_LEVEL || !find_values(own, kind->common, kind->rare);
     net->sum(net, &sum);
     if (sum.most[0].key != 0)

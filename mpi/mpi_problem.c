@@ -247,6 +247,7 @@ static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error 
 {
     bool restored = false;
     HG_TRY(find_points(r, err));
+    HG_TRY(hm_check_maker(r, err));
     HG_TRY(make_qp(r, err));
     if (watch->save != NULL)
         HG_TRY(hm_restore(watch->save, r, &restored, err));

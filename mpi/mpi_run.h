@@ -176,6 +176,8 @@ hinge_status hm_compute_gradient(struct hm_run *run, hinge_error *err);
 hinge_status hm_measure_error(struct hm_run *run, hinge_error *err);
 /* Reads of a value's worth that computing one takes, as rows of a type are made. */
 double hm_cost(const struct hm_run *run, hinge_dtype type);
+/* Refuses a maker that is asked for and cannot make the run's rows, on all ranks alike. */
+hinge_status hm_check_maker(const struct hm_run *run, hinge_error *err);
 
 /* Solves (problem.c) one problem from its start to its end; beta, bias and g stay in the run for whoever asks. */
 /* Columns of a line, then the seconds of each stage. */

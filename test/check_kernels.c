@@ -12,10 +12,10 @@
  *   check_kernels --bench   medians, by level: maps, ns an entry, n = 512, out of place; inner SMO steps, ns, on a
  *                           random RBF block of q points (the solution is checked), in f32, in f64 on f32 rows, and
  *                           in f64; updates of the gradient by rows in memory, ns a value and GB/s;
- *                           counts of 14 features of 123, and what is made of them
+ *                           counts of 14 features of 123, and what is made of them; rows of kernel values by GEMM and
+ *                           by panels of 64 to 4,096 features
  */
 #include "kernels/gram.h"
-#include "kernels/map.h"
 #include "lib/base/base.h"
 #include "solver/smo/inner.h"
 #include "test/support.h"
@@ -522,9 +522,67 @@ static void bench_maps(void)
         }
 }
 
+/* Rows of n dense points by one maker, fetched again and again as a training does: ns a value. */
+static double time_of_rows(const struct hg_points *points, hinge_maker asked, hinge_dtype type, size_t rows)
+{
+    const size_t n = points->n, d = points->x.cols;
+    struct hg_tiler tiler = { { .type = HINGE_RBF, .gamma = 1 / (double)d }, hg_maps(hg_cpu_level(0)), type, d,
+                              .asked = asked };
+    struct hg_gram gram;
+    double time[RUNS], *norms = hg_alloc(n, sizeof *norms);
+    uint32_t *left = hg_alloc(rows, sizeof *left);
+    hg_points_norms(points, type, norms, 1);
+    if (hg_gram_init(&gram, &tiler, points, NULL, n, NULL, norms, 1, NULL) != HINGE_OK)
+        return NAN;
+    for (size_t r = 0; r < rows; r++)
+        left[r] = (uint32_t)(r * 7 % n);
+    for (int i = -1; i < RUNS; i++) { /* columns are gathered, and memory is there, before the clock runs */
+        double start = hg_now();
+        hg_rows_fill(&gram.super, left, rows, NULL, n, NULL, &(struct hg_how){ .list = 1 });
+        if (i >= 0)
+            time[i] = (hg_now() - start) / (double)(rows * n) * 1e9;
+    }
+    hg_gram_free(&gram);
+    hg_free(left);
+    hg_free(norms);
+    return median(time, RUNS);
+}
+
+/* GEMM and panels by the number of features, for rows as many as a round of a small and of a large training makes:
+ * what the rule of cost.c rests on. */
+static bool bench_makers(void)
+{
+    enum { POINTS = 2048, MOST = 4096 };
+    static const size_t features[] = { 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, MOST };
+    static const size_t many[] = { 32, 128, 512 };
+    float *x = hg_alloc(POINTS * (size_t)MOST, sizeof *x);
+    double *wide = hg_alloc(POINTS * (size_t)MOST, sizeof *wide);
+    uint64_t seed = 11;
+    if (x == NULL || wide == NULL)
+        return false;
+    for (size_t k = 0; k < POINTS * (size_t)MOST; k++)
+        x[k] = (float)(wide[k] = between(&seed, -1, 1));
+    for (int wider = 0; wider < 2; wider++)
+        for (size_t f = 0; f < sizeof features / sizeof *features; f++)
+            for (size_t m = 0; m < sizeof many / sizeof *many; m++) {
+                size_t d = features[f];
+                hinge_matrix data = wider ? hinge_matrix_f64(wide, POINTS, d) : hinge_matrix_f32(x, POINTS, d);
+                struct hg_points points = { .x = data, .n = POINTS, .nonzeros = (double)d };
+                hinge_dtype type = wider ? HINGE_F64 : HINGE_F32;
+                double gemm = time_of_rows(&points, HINGE_MAKER_GEMM, type, many[m]);
+                double panels = time_of_rows(&points, HINGE_MAKER_PANELS, type, many[m]);
+                printf("%s d %4zu, %3zu rows: gemm %.2f ns a value, %.0f GFLOP/s; panels %.2f, %.0f; %.2f\n",
+                       wider ? "f64" : "f32", d, many[m], gemm, 2 * (double)d / gemm, panels, 2 * (double)d / panels,
+                       gemm / panels);
+            }
+    hg_free(x);
+    hg_free(wide);
+    return true;
+}
+
 static bool bench(void)
 {
-    bool right = true;
+    bool right = bench_makers();
     bench_maps();
     for (int level = 1; level <= hg_cpu_level(0); level++)
         right = bench_inner(level) && right;

@@ -759,6 +759,18 @@ check "reads data and models that are called -" sh -c '"$0" train -q -c 10 - pip
 cat two | "$hinge" check /dev/stdin >out
 check "checks a pipe" has out '^No error'
 
+echo "# makers"
+make 300 20 two >makers
+for maker in gemm panels lists; do
+    check "trains by $maker" "$hinge" train --maker $maker -t 2 -g 0.05 -c 10 makers makers.model
+    check "as the path tells" has out "^path .*, $maker f"
+    check "predicts by it" "$hinge" predict --maker $maker makers makers.model labels.$maker
+done
+check "the same labels" sh -c 'cmp labels.gemm labels.panels && cmp labels.gemm labels.lists'
+refuses 1 "maker: counts cannot make the kernel values of these data" train --maker counts makers makers.model
+refuses 1 "and not of predictions" predict --maker counts makers makers.model
+refuses 2 "--maker: 'blas'" train --maker blas makers
+
 echo "# profile"
 make 3000 20 noise >noisy
 check "profiles a training" "$hinge" train --profile -t 2 -g 0.05 -c 10 noisy noisy.model

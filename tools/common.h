@@ -119,7 +119,7 @@ struct choice {
 
 extern const struct range range_any, range_positive, range_not_negative, range_01, range_inside_01, range_level,
     range_folds, range_tolerance;
-extern const struct choice choice_off_on[], choice_precision[], choice_format[];
+extern const struct choice choice_off_on[], choice_precision[], choice_maker[], choice_format[];
 
 /* Returns the first name of a value; "?": there is none. */
 const char *choice_name(const struct choice *choices, int value);
@@ -151,6 +151,8 @@ option_parser parse_weight; /* struct class_weights; range. -w1 5, -w 1=5 or --w
 #define OPTION_PRECISION(field, what) \
     { 0, "precision", "P", parse_choice, FIELD(field), choice_precision, \
       "compute kernel " what " in auto, f32 or f64 (auto)" }
+#define OPTION_MAKER(field, words) \
+    { 0, "maker", "M", parse_choice, FIELD(field), choice_maker, "have kernel values made by auto, " words }
 #define OPTION_LEVEL(field) \
     { 0, "cpu-level", "L", parse_int, FIELD(field), &range_level, \
       "run vector code of level L: 1 plain, 2 to 4\nx86-64-v2 to v4 (the best that runs here)" }

@@ -22,6 +22,9 @@ const struct choice choice_off_on[] = { { "0", 0 }, { "1", 1 }, { NULL, 0 } };
 const struct choice choice_precision[] = {
     { "auto", HINGE_PRECISION_AUTO }, { "f32", HINGE_PRECISION_F32 }, { "f64", HINGE_PRECISION_F64 }, { NULL, 0 }
 };
+const struct choice choice_maker[] = { { "auto", HINGE_MAKER_AUTO },     { "gemm", HINGE_MAKER_GEMM },
+                                       { "panels", HINGE_MAKER_PANELS }, { "lists", HINGE_MAKER_LISTS },
+                                       { "counts", HINGE_MAKER_COUNTS }, { NULL, 0 } };
 const struct choice choice_format[] = { { "auto", HINGE_FORMAT_AUTO }, { "libsvm", HINGE_FORMAT_LIBSVM },
                                         { "npy", HINGE_FORMAT_NPY }, { "csv", HINGE_FORMAT_CSV }, { NULL, 0 } };
 

@@ -97,7 +97,9 @@ static void parts_of(const hinge_report *r, struct part parts[PARTS])
         add_part(&last, STAGE, "products", s->products, "features in which examples differ, counted");
     else
         add_part(&last, STAGE, "products", s->products, "dot products%s, %.4g GFLOP/s",
-                 strstr(r->path, ", lists") ? " and map, by lists" : "",
+                 strstr(r->path, ", lists")    ? " and map, by lists"
+                 : strstr(r->path, ", panels") ? " and map, by panels"
+                                               : "",
                  s->products > 0 ? s->gflop / s->products : 0.0);
     add_part(&last, STAGE, "map", s->map, "turning dot products into kernel values");
     add_part(&last, STAGE, "update", s->update, "updating the gradient by rows just computed");

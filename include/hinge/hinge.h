@@ -229,6 +229,18 @@ typedef enum hinge_solver {
                                  * linear one by a factor Z of low rank. It ignores beta0, shrinking, working_set */
 } hinge_solver;
 
+/* Who makes kernel values of dot products. What a maker cannot serve is refused, with EINVAL; values of the user's
+ * kernel and of a matrix have no maker. Where small distances are lost in norms and dot products in f64,
+ * GEMM makes them, whoever is asked. */
+typedef enum hinge_maker {
+    HINGE_MAKER_AUTO,   /* whoever is fastest on these data and this processor: GEMM for dense rows of many features */
+    HINGE_MAKER_GEMM,   /* cblas_sgemm or cblas_dgemm, and a map */
+    HINGE_MAKER_PANELS, /* rows, with their zeros, against panels of columns that are kept */
+    HINGE_MAKER_LISTS,  /* rows as lists of what is not 0, against the same panels */
+    HINGE_MAKER_COUNTS  /* kernels of distances on features of two values each, one step apart, by counts (AVX-512);
+                         * not for prediction */
+} hinge_maker;
+
 typedef enum hinge_outcome {
     HINGE_CONVERGED = 0, /* The violation in f64 is at most eps. The interior point, where it was asked for or alone can
                           * do it: report.gap <= eps (or 1e-6, 1e-12 beyond) too, both of the coefficients returned */
@@ -324,6 +336,7 @@ typedef struct hinge_params {
     int newton;          /* 1, the default: Newton's steps, in f64, on the examples with 0 < alpha < C, where that is
                           * less work: at the end (tight eps), in working sets (large C); 0 or no_bias: never */
     int threads;         /* 0: omp_get_max_threads(); 4096 at most. The model does not depend on it */
+    hinge_maker maker;   /* of kernel rows; report.path names it */
     size_t cache_bytes;  /* budget in bytes for kernel rows and Newton's matrices; only what is filled is taken from the
                           * system. 0: what all rows of the largest problem take in f64, but at least an eighth and at
                           * most half of hinge_machine.total_memory; 64 MiB where no problem has over 192 rows */
@@ -352,8 +365,8 @@ HINGE_API hinge_status hinge_params_check(const hinge_params *params, size_t n, 
  * holds. New pages of memory count where they are first written: products or map. */
 typedef struct hinge_stages {
     double gather;   /* examples brought into the layout that products are made from */
-    double products; /* dot products (path "counts": counts of features that differ; "lists": the map too, made at
-                      * once), and kernel values that are looked up or the caller's */
+    double products; /* dot products (path "counts": counts of features that differ; "lists", "panels": the map
+                      * too, made at once), and kernel values that are looked up or the caller's */
     double map;      /* turning dot products into kernel values, and storing them */
     double update;   /* updating the gradient by rows just computed */
     double read;     /* updating the gradient by rows in the cache */
@@ -401,10 +414,11 @@ typedef struct hinge_report {
     double gflop;          /* operations of dot products, 1e9 (by lists: of non-zeros only) */
     char blas[64];         /* BLAS and the core it chose, such as "OpenBLAS 0.3.21 openmp SkylakeX" */
     int blas_slow;         /* 1: the processor has AVX-512 and this OpenBLAS chose kernels without it */
-    char path[128];        /* the way that was taken: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of
-                            * "gemm" for data with few non-zeros or few features, "counts" for kernels of the distance
-                            * on features of two values each, one step apart, where there is AVX-512, "differences" for
-                            * the Laplacian; then ", newton" or ", no room for
+    char path[128];        /* the way that was taken: "block-smo q=1024, gemm f32, rbf v4, centred"; instead of "gemm"
+                            * the maker of the rows (hinge_maker), which auto makes "panels" for dense data of few
+                            * features, "lists" for few non-zeros, "counts" for kernels of the distance on features of
+                            * two values each, one step apart, where there is AVX-512, and "differences" for the
+                            * Laplacian; then ", newton" or ", no room for
                             * newton"; ", rows shared": by classes against the rest. "interior-point d=123, linear";
                             * "then interior-point" or "then block-smo": a problem at least;
                             * "margin from nu=0.357": NO_MARGIN, the largest nu that a problem took instead */
@@ -438,6 +452,7 @@ typedef struct hinge_predict_options {
                                 * asked for, one of them wrong by over 1e-4 max(1, largest |rho|). f32: f64 only for
                                 * examples that overflow it */
     int cpu_level;             /* as in hinge_params */
+    hinge_maker maker;         /* as in hinge_params, of values of examples and support vectors */
     /* A callback that is told, at most ten times a second, of n rows in all, n_active of them left to do, and the
      * seconds; other fields are 0. It is never called by two threads at once, and ends the prediction with
      * HINGE_ECALLBACK by another value than 0. NULL: not wanted. */
@@ -469,7 +484,8 @@ HINGE_API hinge_status hinge_predict_f32(const hinge_model *model, const hinge_m
  * training: beside out this takes some 100 MB at most with two threads, and 100 bytes a row of a and b (features of two
  * values each: up to 1 KB). Where b is a (the same view), half of them are computed, and out is symmetric to the bit.
  * An RBF kernel's value of equal rows is 1. The bits are the same for any number of threads.
- * options may be NULL. threads, cpu_level, progress (of a's rows) are as in hinge_predict; precision auto makes the
+ * options may be NULL. threads, cpu_level, maker, progress (of a's rows) are as in hinge_predict, but that counts serve
+ * too; precision auto makes the
  * values in out's type (in f64 where f32 does not hold the rows' norms, and for RBF as at HINGE_PRECISION_F32), f32 and
  * f64 in those. Values too large for `type` are infinite.
  * EINVAL: values of a or b that are not finite, a precomputed kernel. ECALLBACK: the user's kernel, or the callback,

@@ -13,7 +13,8 @@
 static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hinge_error *err)
 {
     bool fast = hg_cpu_level(pr->params.cpu_level) >= HG_COUNTS_LEVEL;
-    if (!hg_kernel_row(pr->params.kernel.type)->of_distance || !fast)
+    bool wanted = pr->params.maker == HINGE_MAKER_AUTO || pr->params.maker == HINGE_MAKER_COUNTS;
+    if (!hg_kernel_row(pr->params.kernel.type)->of_distance || !fast || !wanted)
         return HINGE_OK;
     hinge_status status = hg_hamming_init(&copy->hamming, &pr->points, pr->threads, err);
     if (status == HINGE_OK && copy->hamming.features > 0)
@@ -55,6 +56,13 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
                                        .nonzeros = pr->points.nonzeros, .equal = pr->equal };
     hg_points_norms(&copy->points, HINGE_F32, copy->norms, pr->threads);
     return HINGE_OK;
+}
+
+hinge_status hg_copy_check(const struct hg_copy *copy, const struct hg_problem *pr, hinge_dtype type, hinge_error *err)
+{
+    struct hg_tiler tiler = hg_problem_tiler(pr, type);
+    tiler.close = hg_tiler_close(&tiler.kernel, type, pr->d, pr->norm);
+    return hg_maker_check(&tiler, &copy->points, err);
 }
 
 /* Hands over norms of all points: the Gram takes those of the subset by their numbers. */

@@ -25,6 +25,9 @@ struct hg_copy {
 /* Makes a copy. lists: features of two values are looked for, for kernels of the distance; the problem's points get
  * them too. f32: wanted. */
 hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *problem, bool lists, bool f32, hinge_error *err);
+/* Refuses a maker that the problem's parameters ask for and that cannot make its rows in this type. */
+hinge_status hg_copy_check(const struct hg_copy *copy, const struct hg_problem *problem, hinge_dtype type,
+                           hinge_error *err);
 void hg_copy_free(struct hg_copy *copy);
 
 /* Makes a source of kernel rows in f32 of a subset of the problem's points (NULL: all of them) by its copy;

@@ -4,7 +4,7 @@
  * hinge_params_default, and 0 means the default where 0 is no value (C, nu, tau, eps).
  */
 #include "lib/data/params.h"
-#include "kernels/kernel.h"
+#include "kernels/maker.h"
 #include "lib/base/team.h"
 
 #include <math.h>
@@ -201,6 +201,8 @@ hinge_status hg_options_check(const hinge_predict_options *o, hinge_error *err)
         return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. %d", o->threads, MOST_THREADS);
     if ((int)o->precision < 0 || (int)o->precision > HINGE_PRECISION_F64)
         return hg_fail(err, HINGE_EINVAL, "precision: %d is not a hinge_precision", (int)o->precision);
+    if ((int)o->maker < 0 || (int)o->maker > HINGE_MAKER_COUNTS)
+        return hg_fail(err, HINGE_EINVAL, "maker: %d is not a hinge_maker", (int)o->maker);
     if (o->cpu_level < 0 || o->cpu_level > 4)
         return hg_fail(err, HINGE_EINVAL, "cpu_level: %d is not in 0 .. 4", o->cpu_level);
     return HINGE_OK;
@@ -258,10 +260,12 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
         return hg_fail(err, HINGE_EINVAL, "probability: a quantile is no mean that targets spread around");
     if (!(p.time_limit >= 0))
         return hg_fail(err, HINGE_EINVAL, "time_limit: %g is not a number >= 0", p.time_limit);
-    const hinge_predict_options run = { .threads = p.threads, .precision = p.precision, .cpu_level = p.cpu_level };
+    const hinge_predict_options run = { .threads = p.threads, .precision = p.precision, .cpu_level = p.cpu_level,
+                                        .maker = p.maker };
     HG_TRY(hg_options_check(&run, err));
     HG_TRY(check_solver(&p, err));
     HG_TRY(hg_kernel_check(&p.kernel, d, &p.kernel, err));
+    HG_TRY(hg_maker_check_kernel(p.maker, &p.kernel, err));
     HG_TRY(check_weights(&p, n, err));
     *resolved = p;
     return HINGE_OK;

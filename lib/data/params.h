@@ -19,7 +19,7 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
 /* Returns the threads of a team for so many trainings, or for something else that makes kernel values of all pairs of
  * rows; what is not valid is refused by the call itself. */
 int hg_params_team(const hinge_params *params, const hinge_matrix *x, const double *y, size_t trainings);
-/* Checks the options of predictions: threads, precision, cpu_level. */
+/* Checks the options of predictions: threads, precision, cpu_level, maker. */
 hinge_status hg_options_check(const hinge_predict_options *options, hinge_error *err);
 
 /* Says whether parameters ask for what SMO has not: the hard margin, or a factor of a given rank. */

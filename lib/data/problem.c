@@ -565,7 +565,7 @@ void hg_problem_bias(const struct hg_problem *pr, const double *bias, double *b,
 struct hg_tiler hg_problem_tiler(const struct hg_problem *pr, hinge_dtype type)
 {
     return (struct hg_tiler){ pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), type, pr->d,
-                              .maker = NULL };
+                              .asked = pr->params.maker };
 }
 
 hinge_status hg_problem_exact(const struct hg_problem *pr, const uint32_t *subset, size_t n, int threads,

@@ -72,6 +72,7 @@ static hinge_status prepare(struct block *k, hinge_error *err)
     if (row->source == HG_FROM_DOTS)
         choose_type(k);
     HG_TRY(hg_copy_init(&k->copy, pr, true, false, err));
+    HG_TRY(hg_copy_check(&k->copy, pr, k->tiler.type, err));
     return hg_gram_init(&k->gram, &k->tiler, &pr->points, NULL, pr->n, NULL, row->of_distance ? k->norms : NULL,
                         pr->threads, err);
 }
@@ -220,10 +221,12 @@ static hinge_status make_block(const hinge_kernel *kernel, const hinge_matrix *a
         return status;
     k.same = same_view(a, b);
     struct hg_problem *pr = &k.problem;
-    *pr = (struct hg_problem){ .params = { .cpu_level = k.options->cpu_level }, .d = a->cols };
+    *pr = (struct hg_problem){ .params = { .cpu_level = k.options->cpu_level, .maker = k.options->maker },
+                                .d = a->cols };
     pr->n = a->rows + (k.same ? 0 : b->rows);
     pr->points = (struct hg_points){ .x = *a, .n = pr->n, .more = k.same ? NULL : b };
-    k.tiler = (struct hg_tiler){ .maps = hg_maps(hg_cpu_level(k.options->cpu_level)), .type = HINGE_F64, .d = a->cols };
+    k.tiler = (struct hg_tiler){ .maps = hg_maps(hg_cpu_level(k.options->cpu_level)), .type = HINGE_F64, .d = a->cols,
+                                   .asked = k.options->maker };
     HG_TRY(hg_kernel_check(kernel, a->cols, &k.tiler.kernel, err));
     pr->params.kernel = k.tiler.kernel;
     pr->threads = hg_kernel_team(kernel, k.options->threads, (double)a->rows * (double)b->rows, a->cols);

@@ -246,6 +246,18 @@ int hg_predict_team(const hinge_model *m, const hinge_matrix *x, const hinge_pre
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
 
+/* Refuses a maker that cannot serve; of a linear model's w GEMM makes the values. */
+static hinge_status check_maker(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *o,
+                                hinge_error *err)
+{
+    const struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), HINGE_F64, m->d,
+                                    .asked = o->maker };
+    const struct hg_points points = { .x = *x, .n = x->rows };
+    if (o->maker != HINGE_MAKER_AUTO && o->maker != HINGE_MAKER_GEMM && m->weights != NULL)
+        return hg_fail(err, HINGE_EINVAL, "maker: a linear model predicts by its weights, which is gemm");
+    return hg_maker_check(&tiler, &points, err);
+}
+
 /* Refuses columns that are not the model's. A precomputed kernel's rows may be longer, and a model without support
  * vectors looks at none: f = -rho. */
 static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *o, hinge_error *err)
@@ -258,6 +270,7 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
     if (any ? m->n_sv > 0 && x->cols < m->d : x->cols != m->d)
         return hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);
     status = hg_options_check(o, err);
+    HG_THEN(status, check_maker(m, x, o, err));
     return status != HINGE_OK ? status : hg_matrix_check_finite(x, "x", team_for(m, x->rows, o->threads), err);
 }
 
@@ -272,7 +285,7 @@ static hinge_status take_sv(struct hg_prediction *j, void **room, hinge_error *e
     const uint32_t *order = j->sv.order;
     hinge_dtype type = j->tiler.type;
     bool f32 = type == HINGE_F32, coefs = order != NULL || (f32 && m->coef32 == NULL);
-    bool panels = j->tiler.maker->keeps && (order != NULL || f32 != m->f32_is_enough);
+    bool panels = j->tiler.maker->keeps && (order != NULL || m->panels == NULL || f32 != m->f32_is_enough);
     size_t count = hg_model_coef_rows(m) * m->n_sv, size = hg_size_of(type);
     size_t values = hg_panels_size(m->n_sv, m->d, type);
     size_t places = order != NULL && m->seen != NULL ? m->n_sv : 0, width = hg_panel_cols(type);
@@ -323,7 +336,11 @@ static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool a
     bool lists = m->panels != NULL && (f32 == m->f32_is_enough || j->x.n >= MANY_ROWS);
     void *room = NULL;
     j->tiler.type = type;
-    j->tiler.maker = lists ? &hg_by_lists : hg_maker_for(&j->tiler, &j->x);
+    hg_tiler_choose(&j->tiler, &j->x);
+    if (lists && j->tiler.asked == HINGE_MAKER_AUTO) {
+        j->tiler.dense = m->dense;
+        j->tiler.maker = m->dense ? &hg_by_panels : &hg_by_lists;
+    }
     j->promise = hg_model_promise(m);
     j->sv = hg_model_points(m, type);
     j->all_sv = hg_model_points(m, HINGE_F64);
@@ -434,8 +451,7 @@ static hinge_status predict_checked(const hinge_model *m, const hinge_matrix *x,
                      .decisions = decisions,
                      .options = o };
     j.teller = (struct hg_teller){ o->progress, o->progress_arg, hg_now(), -INFINITY, &j.stopped, NULL };
-    j.tiler = (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), HINGE_F64, m->d, m->dense,
-                                 .maker = NULL };
+    j.tiler = (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), HINGE_F64, m->d, .asked = o->maker };
     j.values = decisions != NULL || hinge_task_info(m->task)->regresses;
     j.as_asked = o->precision == HINGE_PRECISION_F32;
     int threads = team_for(m, x->rows, o->threads);

@@ -28,7 +28,9 @@ bool hg_wants_f32(const struct hg_training *t)
 static hinge_status make_copy(struct hg_training *t, hinge_error *err)
 {
     t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, t->problem.norm);
-    return hg_copy_init(&t->copy, &t->distinct.problem, !t->interior, hg_wants_f32(t), err);
+    HG_TRY(hg_copy_init(&t->copy, &t->distinct.problem, !t->interior, hg_wants_f32(t), err));
+    hinge_dtype type = hg_wants_f32(t) ? HINGE_F32 : HINGE_F64;
+    return t->interior ? HINGE_OK : hg_copy_check(&t->copy, &t->distinct.problem, type, err);
 }
 
 /* Makes cells, where values between some of them are negligible: kernels/cells.h says what they buy. Pairs are far from

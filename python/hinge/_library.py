@@ -299,8 +299,8 @@ def _words(kind: str) -> dict[str, int]:
 
 
 WORDS = {kind: _words(kind) for kind in ("hinge_task", "hinge_kernel_type", "hinge_solver", "hinge_precision",
-                                         "hinge_multiclass", "hinge_outcome", "hinge_score", "hinge_drop",
-                                         "hinge_ties", "hinge_point_state")}
+                                         "hinge_maker", "hinge_multiclass", "hinge_outcome", "hinge_score",
+                                         "hinge_drop", "hinge_ties", "hinge_point_state")}
 WORDS["hinge_kernel_type"]["poly"] = lib.HINGE_POLYNOMIAL  # as scikit-learn has it
 
 

@@ -90,15 +90,17 @@ class Model:
 
     # -- predictions --
 
-    def _options(self, threads: int | None, precision: str) -> Any:
+    def _options(self, threads: int | None, precision: str, maker: str) -> Any:
         options = ffi.new("hinge_predict_options *")
         assign(options, "threads", threads_of(threads))
         options.precision = number_of("hinge_precision", precision)
+        options.maker = number_of("hinge_maker", maker)
         return options
 
-    def _apply(self, function: Any, X: Any, threads: int | None, precision: str, *width: int) -> np.ndarray:
+    def _apply(self, function: Any, X: Any, threads: int | None, precision: str, maker: str,
+               *width: int) -> np.ndarray:
         """The labels of rows, or the table of so many values of each."""
-        matrix, options = Matrix(X), self._options(threads, precision)
+        matrix, options = Matrix(X), self._options(threads, precision, maker)
         out = np.empty((matrix.view.rows, *width))
         labels, values = (ffi.NULL, doubles(out)) if width else (doubles(out), ffi.NULL)
         if matrix.view.rows * self.n_sv < 1 << 16:  # over before a key is pressed
@@ -114,7 +116,8 @@ class Model:
             raise
         return out
 
-    def predict(self, X: Any, *, threads: int | None = 0, precision: str = "auto") -> np.ndarray:
+    def predict(self, X: Any, *, threads: int | None = 0, precision: str = "auto",
+                maker: str = "auto") -> np.ndarray:
         """Predict the class label, +1 or -1 (one-class), or value of each row.
 
         Parameters
@@ -124,29 +127,32 @@ class Model:
         threads : int
             0 is as many as OpenMP has. The result does not depend on it.
         precision : {"auto", "f32", "f64"}
+        maker : {"auto", "gemm", "panels", "lists"}
 
         Returns
         -------
         ndarray of shape (rows,), float64; of texts where the labels are words
         """
-        labels = self._apply(lib.hinge_predict, X, threads, precision)
+        labels = self._apply(lib.hinge_predict, X, threads, precision, maker)
         return labels if self._words is None else self._words.of(labels)
 
-    def decision_function(self, X: Any, *, threads: int | None = 0, precision: str = "auto") -> np.ndarray:
+    def decision_function(self, X: Any, *, threads: int | None = 0, precision: str = "auto",
+                          maker: str = "auto") -> np.ndarray:
         """Decision values, shape (rows, n_problems): of classes 0 v 1, 0 v 2, ..., 1 v 2, ... in :attr:`classes`' order
         (one-vs-rest: of each class); a value > 0 is for the first of a pair."""
-        return self._apply(lib.hinge_predict, X, threads, precision, self._problems)
+        return self._apply(lib.hinge_predict, X, threads, precision, maker, self._problems)
 
-    def predict_proba(self, X: Any, *, threads: int | None = 0, precision: str = "auto") -> np.ndarray:
+    def predict_proba(self, X: Any, *, threads: int | None = 0, precision: str = "auto",
+                      maker: str = "auto") -> np.ndarray:
         """Probabilities, shape (rows, n_classes), of a model that is calibrated, in the order of :attr:`classes`."""
         n_classes = lib.hinge_model_n_classes(self._handle)
-        return self._apply(lib.hinge_predict_probability, X, threads, precision, n_classes)
+        return self._apply(lib.hinge_predict_probability, X, threads, precision, maker, n_classes)
 
     def calibrate(self, X: Any, y: Any = None, *, threads: int | None = 0) -> Model:
         """Fit what :meth:`predict_proba` needs on examples that the model was not trained on. Returns the model."""
         matrix = Matrix(X)
         labels = self._numbers(y, matrix.view.rows)
-        call(lib.hinge_calibrate, self._handle, matrix.view, doubles(labels), self._options(threads, "auto"))
+        call(lib.hinge_calibrate, self._handle, matrix.view, doubles(labels), self._options(threads, "auto", "auto"))
         return self
 
     def _numbers(self, y: Any, n: int) -> np.ndarray | None:
@@ -322,7 +328,8 @@ def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, pr
         gamma (None: 1 / d), coef0, degree; C, nu, p, tau, eps; sample_weight, class_weight (a dict by label);
         scaling=(lower, upper), which the model keeps; positive_class, beta0, precomputed_index; and any other field of
         hinge_params that is a number or a word: solver ("auto", "smo", "interior_point"), precision ("auto", "f32",
-        "f64"), multiclass ("one_vs_one", "one_vs_rest"), probability, no_bias, rank, shrinking, newton, threads,
+        "f64"), maker ("auto", "gemm", "panels", "lists", "counts"), multiclass ("one_vs_one", "one_vs_rest"),
+        probability, no_bias, rank, shrinking, newton, threads,
         cache_bytes, working_set, max_iter, time_limit, seed, cpu_level, profile.
 
     Returns

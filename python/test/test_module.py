@@ -40,6 +40,17 @@ def test_decision_values_are_the_sum_over_support_vectors():
     assert model.n_support.sum() == model.n_sv == len(model.support)
 
 
+@pytest.mark.parametrize("maker", ["gemm", "panels", "lists"])
+def test_makers_by_name(maker):
+    X, y = rings()
+    model = hinge.train(X, y, gamma=0.5, maker=maker)
+    assert f", {maker} f" in model.report["path"]
+    f = kernel_matrix(X, X[model.support], 0.5) @ model.dual_coef[0] - model.rho[0]
+    assert np.allclose(model.decision_function(X, maker=maker)[:, 0], f, rtol=0, atol=1e-4)
+    with pytest.raises(hinge.InvalidArgument, match="maker: counts cannot make"):
+        model.predict(X, maker="counts")
+
+
 @pytest.mark.parametrize("task", ["c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"])
 def test_certificate_is_near_zero(task):
     X, y = rings()
