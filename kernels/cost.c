@@ -14,14 +14,20 @@ bool hg_lists_are_dense(double nonzeros, size_t d)
     return nonzeros > 0.6 * (double)d;
 }
 
+/* Features from which on dense rows are GEMM's at every level. By AVX-512 panels take 0.85 of GEMM's time for 128 rows
+ * of 512 to 1,000 features, and as long from 512 rows or 2,000 features on (check_kernels --bench, one thread of an
+ * Emerald Rapids), and whole trainings as long either way from 500 on: then a BLAS that is tuned to a processor is the
+ * better choice for one that nobody here has measured. */
+enum { WIDE = 512 };
+
 /* Measured on Zen 4 in ns an entry: lists 0.031 a non-zero (0.04 where a vector has several stretches), GEMM 0.0255 a
  * feature and 0.25 for its packing and one more pass over the tile; twice that each in f64, and for lists on vectors
- * shorter than AVX's. With AVX-512 lists that are dense take 0.018 a feature; wide ones only in f32, as GEMM
- * needs no copy of data that are f64. */
+ * shorter than AVX's. With AVX-512 dense rows by panels take 0.018 a feature; those of more than a stretch only in f32,
+ * as GEMM needs no copy of data that are f64. */
 bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level)
 {
     double lists = (d <= HG_STRETCH ? 0.031 : 0.04) * nonzeros, gemm = 0.0255 * (double)d;
-    if (level >= 4 && type == HINGE_F32 && hg_lists_are_dense(nonzeros, d))
+    if (level >= 4 && type == HINGE_F32 && d < WIDE && hg_lists_are_dense(nonzeros, d))
         lists = 0.018 * (double)d;
     if (type == HINGE_F64)
         lists *= 2, gemm *= 2;

@@ -73,6 +73,28 @@ static void assert_solved(const hinge_model *model, const struct set *set, const
         assert_near(f[i], want[i], 1.1e-4 * fmax(1, fabs(hinge_model_rho(model)[0])));
 }
 
+/* Dense data of many features: all that the report counts as dot products are products of BLAS, on any processor. */
+TEST(wide_data_go_by_gemm)
+{
+    enum { D = 530 };
+    struct set set = set_two_class(1, 900, D, 3);
+    hinge_params params = params_by(HINGE_MAKER_AUTO, D);
+    hinge_report report;
+    for (int level = 1; level <= 4; level++) {
+        params.cpu_level = level;
+        begin_to_count(D);
+        hinge_model *model = fit(&set, &params, &report);
+        assert_path(&report, "gemm", "f32");
+        assert_true(calls32 > 0 && report.gflop > 0);
+        assert_close(2e-9 * (double)products, report.gflop, 1e-9);
+        begin_to_count(D);
+        fit_decisions(model, &set, HINGE_PRECISION_F32);
+        assert_true(calls32 > 0 && calls64 == 0 && products == set.n * hinge_model_n_sv(model) * D);
+        if (level == 4)
+            assert_solved(model, &set, &params);
+    }
+}
+
 /* Each maker by name on dense and on sparse data, in both types: its path, BLAS called by GEMM alone, a solution. */
 TEST(makers_by_name)
 {
