@@ -194,6 +194,7 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
 #define BY_PANELS(called, word, fit) \
     { .name = called, .asked = word, .keeps = true, .most_rows = HG_TILE_ROWS, .panel = HG_PANEL_BYTES, .can = can, \
       .fits = fit, .needs = NEEDS, .cost = hg_cost_lists, .room = hg_panels_room, .lay_left = lay_left, \
-      .right_bytes = hg_panels_right_bytes, .set_left = set_left, .set_right = hg_panels_set_right, .products = products }
+      .right_bytes = hg_panels_right_bytes, .set_left = set_left, .set_right = hg_panels_set_right, \
+      .products = products }
 const struct hg_maker hg_by_panels = BY_PANELS("panels", HINGE_MAKER_PANELS, fits_panels);
 const struct hg_maker hg_by_lists = BY_PANELS("lists", HINGE_MAKER_LISTS, fits_lists);

@@ -201,7 +201,7 @@ TEST(what_cannot_serve)
     params.maker = HINGE_MAKER_GEMM;
     params.kernel = hinge_kernel_precomputed();
     assert_refused(hinge_params_check(&params, 0, 5, &err), HINGE_EINVAL,
-                   "maker: a precomputed kernel's values are not made of dot products, but given");
+                   "maker: a precomputed kernel's values are not made of dot products");
     for (size_t i = 0; i < far.n; i++) /* two heaps, so far from each other that f64 loses what is within them */
         far.x[i * far.d] += i % 2 == 0 ? 1e7 : -1e7;
     params = params_by(HINGE_MAKER_LISTS, far.d);
