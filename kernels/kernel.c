@@ -57,9 +57,9 @@ static double rbf(double t) /* and its slope */
     return exp(-t);
 }
 
-/* Matern's, of r = sqrt(t). In f32 r is wrong by an ulp or two, and exp(-r) by r times as much: r is up to 16 where
- * the value is not next to 0. */
-enum { MATERN_ULPS = 48 };
+/* Matern's, of r = sqrt(t). r is wrong by less than two ulps of itself, and exp(-r) by r times as much; r is at most 88
+ * where the value is not 0 in f32. */
+enum { MATERN_ULPS = 192 };
 
 static double matern32(double t)
 {
