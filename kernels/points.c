@@ -32,23 +32,98 @@ static double value_of(const struct hg_points *points, const hinge_matrix *x, si
     return points->shift != NULL ? v - points->shift[c] : v;
 }
 
+/* Widen d values of a matrix's type. */
+static void widen64(const void *from, hinge_dtype type, size_t d, double *to)
+{
+    switch (type) {
+    case HINGE_F32:
+        for (size_t c = 0; c < d; c++)
+            to[c] = ((const float *)from)[c];
+        break;
+    case HINGE_U8:
+        for (size_t c = 0; c < d; c++)
+            to[c] = ((const uint8_t *)from)[c];
+        break;
+    case HINGE_I8:
+        for (size_t c = 0; c < d; c++)
+            to[c] = ((const int8_t *)from)[c];
+        break;
+    case HINGE_F16:
+        for (size_t c = 0; c < d; c++)
+            to[c] = hg_from_f16(((const uint16_t *)from)[c]);
+        break;
+    default:
+        memcpy(to, from, d * sizeof *to);
+    }
+}
+
+static void widen32(const void *from, hinge_dtype type, size_t d, float *to)
+{
+    if (type == HINGE_U8)
+        for (size_t c = 0; c < d; c++)
+            to[c] = ((const uint8_t *)from)[c];
+    else if (type == HINGE_I8)
+        for (size_t c = 0; c < d; c++)
+            to[c] = ((const int8_t *)from)[c];
+    else if (type == HINGE_F64)
+        for (size_t c = 0; c < d; c++)
+            to[c] = (float)((const double *)from)[c];
+    else
+        for (size_t c = 0; c < d; c++)
+            to[c] = (float)hg_element(from, type, c);
+}
+
+/* Says whether values of a type are widened before anything is done with them. */
+static bool is_small(hinge_dtype type)
+{
+    return type != HINGE_F32 && type != HINGE_F64;
+}
+
+/* Makes features of values that are widened, a piece at a time, as value_of does. */
+static void move_small(const struct hg_points *points, const void *from, hinge_dtype small, size_t d, hinge_dtype type,
+                       void *out)
+{
+    enum { PIECE = 256 };
+    double v[PIECE];
+    for (size_t c = 0, count; c < d; c += count) {
+        count = HG_MIN(d - c, (size_t)PIECE);
+        widen64((const char *)from + c * hg_size_of(small), small, count, v);
+        for (size_t k = 0; k < count && points->origin != NULL; k++)
+            v[k] -= points->origin[c + k];
+        for (size_t k = 0; k < count && points->factor != NULL; k++)
+            v[k] *= points->factor[c + k];
+        for (size_t k = 0; k < count && points->offset != NULL; k++)
+            v[k] += points->offset[c + k];
+        for (size_t k = 0; k < count && points->shift != NULL; k++)
+            v[k] -= points->shift[c + k];
+        if (type == HINGE_F64)
+            memcpy((double *)out + c, v, count * sizeof *v);
+        else
+            for (size_t k = 0; k < count; k++)
+                ((float *)out)[c + k] = (float)v[k];
+    }
+}
+
 /* Copies one vector in the type asked for; the common cases have loops of their own. (No factor means no origin.) */
 static void copy_vector(const struct hg_points *points, size_t i, hinge_dtype type, void *out)
 {
     size_t row;
     const hinge_matrix *x = find(points, i, &row);
     size_t d = x->cols, at = hg_matrix_by_rows(x) ? row * x->stride : 0;
-    const float *from32 = (const float *)x->data + at;
-    const double *from64 = (const double *)x->data + at;
+    const void *from = (const char *)x->data + at * hg_size_of(x->type);
     bool plain = points->shift == NULL && points->factor == NULL && points->offset == NULL && hg_matrix_by_rows(x);
     if (plain && x->type == type)
-        memcpy(out, type == HINGE_F32 ? (const void *)from32 : (const void *)from64, d * hg_size_of(type));
+        memcpy(out, from, d * hg_size_of(type));
     else if (plain && type == HINGE_F32)
-        for (size_t c = 0; c < d; c++)
-            ((float *)out)[c] = (float)from64[c];
+        widen32(from, x->type, d, out);
     else if (plain)
+        widen64(from, x->type, d, out);
+    else if (is_small(type)) /* which only a matrix of it is copied to */
         for (size_t c = 0; c < d; c++)
-            ((double *)out)[c] = from32[c];
+            memcpy((char *)out + c * hg_size_of(type), (const char *)x->data + (c * x->stride + row) * hg_size_of(type),
+                   hg_size_of(type));
+    else if (is_small(x->type) && hg_matrix_by_rows(x))
+        move_small(points, from, x->type, d, type, out);
     else
         for (size_t c = 0; c < d; c++)
             hg_put(out, type, c, value_of(points, x, row, c));
@@ -73,11 +148,8 @@ void hg_points_given(const struct hg_points *points, size_t i, size_t first, siz
     if (points->factor != NULL || points->offset != NULL || !hg_matrix_by_rows(x))
         for (size_t k = 0; k < count; k++)
             out[k] = value_of(&given, x, row, first + k);
-    else if (x->type == HINGE_F64)
-        memcpy(out, (const double *)x->data + at, count * sizeof *out);
     else
-        for (size_t k = 0; k < count; k++)
-            out[k] = ((const float *)x->data)[at + k];
+        widen64((const char *)x->data + at * hg_size_of(x->type), x->type, count, out);
 }
 
 /* Leaves what is between d and ld as it is: GEMM is told d, and lists read no more. */

@@ -32,6 +32,10 @@ static double at(const hinge_data *data, size_t i, size_t j)
     assert_true(i < data->x.rows && j < data->x.cols);
     if (data->x.type == HINGE_F32)
         return (double)((const float *)data->x.data)[i * data->x.stride + j];
+    if (data->x.type == HINGE_U8)
+        return ((const uint8_t *)data->x.data)[i * data->x.stride + j];
+    if (data->x.type == HINGE_I8)
+        return ((const int8_t *)data->x.data)[i * data->x.stride + j];
     return ((const double *)data->x.data)[i * data->x.stride + j];
 }
 
@@ -511,12 +515,22 @@ TEST(npy_accepts)
               &((hinge_data_options){ .max_cols = 1 }), 6, 1, 1, 2, 3, -4.5, 0, 6);
     CHECK_NPY(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", f8, HINGE_F32,
               &((hinge_data_options){ .type = HINGE_F32, .min_cols = 4 }), 2, 4, 1, 2, 3, 0, -4.5, 0, 6, 0);
-#define CHECK_INTEGERS(dtype, values, ...)                                                                     \
-    CHECK_NPY(1, "{'descr': '" dtype "', 'fortran_order': False, 'shape': (2, 2), }", values, HINGE_F64, NULL, \
-              2, 2, __VA_ARGS__)
-    CHECK_INTEGERS("|i1", i1, -128, 127, 0, -1);
-    CHECK_INTEGERS("|u1", u1, 255, 0, 1, 128);
-    CHECK_INTEGERS("|b1", ((const uint8_t[]){ 1, 0, 0, 1 }), 1, 0, 0, 1);
+#define CHECK_TYPED(dtype, values, type, ...)                                                                      \
+    CHECK_NPY(1, "{'descr': '" dtype "', 'fortran_order': False, 'shape': (2, 2), }", values, type, NULL, 2, 2, \
+              __VA_ARGS__)
+#define CHECK_INTEGERS(dtype, values, ...) CHECK_TYPED(dtype, values, HINGE_F64, __VA_ARGS__)
+    CHECK_TYPED("|i1", i1, HINGE_I8, -128, 127, 0, -1); /* bytes stay what they are, unless asked for otherwise */
+    CHECK_TYPED("|u1", u1, HINGE_U8, 255, 0, 1, 128);
+    CHECK_TYPED("|b1", ((const uint8_t[]){ 1, 0, 0, 1 }), HINGE_U8, 1, 0, 0, 1);
+    CHECK_NPY(1, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2), }", u1, HINGE_U8, NULL, 2, 2, 255, 1, 0,
+              128);
+    CHECK_NPY(1, "{'descr': '|i1', 'fortran_order': False, 'shape': (2, 2), }", i1, HINGE_I8,
+              &((hinge_data_options){ .min_cols = 3 }), 2, 3, -128, 127, 0, 0, -1, 0);
+    CHECK_NPY(1, "{'descr': '|i1', 'fortran_order': False, 'shape': (2, 2), }", i1, HINGE_F32,
+              &((hinge_data_options){ .type = HINGE_F32 }), 2, 2, -128, 127, 0, -1);
+    CHECK_TYPED("<f2", ((const uint16_t[]){ 0x3c00, 0x8001, 0x7bff, 0xc500 }), HINGE_F32, 1, -0x1p-24, 65504, -5);
+    CHECK_TYPED(">f2", ((const uint8_t[]){ 0x3c, 0, 0x80, 1, 0x7b, 0xff, 0xc5, 0 }), HINGE_F32, 1, -0x1p-24, 65504,
+                -5);
     CHECK_INTEGERS("<i2", i2, -32768, 32767, 0, -1);
     CHECK_INTEGERS("<u2", u2, 65535, 0, 1, 2);
     CHECK_INTEGERS("<i4", i4, INT32_MIN, INT32_MAX, 0, -1);
@@ -546,7 +560,9 @@ TEST(npy_refuses)
 {
     const double f8[] = { 1, 2, 3, (double)NAN, 0, 6 }, big[] = { 1, 1e39 };
 #define REFUSED(dict, part) check_npy_refused(dict, f8, sizeof f8, NULL, 0, part)
-    REFUSED("{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3), }", "'<f2'");
+    REFUSED("{'descr': '<f3', 'fortran_order': False, 'shape': (2, 3), }", "'<f3'");
+    check_npy_refused("{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2), }", (const uint16_t[]){ 0, 0xfc00 }, 4,
+                      NULL, 1, "[0, 1] is -inf");
     REFUSED("{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }", "'<c8'");
     REFUSED("{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }", "'|O'");
     REFUSED("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", "dtype [('a' is");

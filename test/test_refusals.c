@@ -124,7 +124,7 @@ TEST(shapes)
     x.stride = 2;
     refused(&x, good_y, &params, "stride", "2", NULL);
     x = set_matrix(&good);
-    x.type = (hinge_dtype)3;
+    x.type = (hinge_dtype)6;
     refused(&x, good_y, &params, "type", NULL, NULL);
     x = set_matrix(&good);
     x.data = NULL;

@@ -172,7 +172,16 @@ double *load_weights(const char *path, size_t n)
 double entry_of(const hinge_data *data, size_t i, size_t k)
 {
     size_t at = i * data->x.stride + k;
-    return data->x.type == HINGE_F32 ? (double)((const float *)data->x.data)[at] : ((const double *)data->x.data)[at];
+    switch (data->x.type) {
+    case HINGE_F32:
+        return (double)((const float *)data->x.data)[at];
+    case HINGE_U8:
+        return ((const unsigned char *)data->x.data)[at];
+    case HINGE_I8:
+        return ((const signed char *)data->x.data)[at];
+    default: /* files have no others */
+        return ((const double *)data->x.data)[at];
+    }
 }
 
 /* Tells whether features from cols on are 0 in every example: a model file by LIBSVM does not tell of such. */

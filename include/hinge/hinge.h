@@ -82,13 +82,15 @@ HINGE_API const char *hinge_status_text(hinge_status status);
 
 /* ---- Matrices --------------------------------------------------------------------------------------- */
 
-typedef enum hinge_dtype { HINGE_F32 = 1, HINGE_F64 = 2 } hinge_dtype;
+/* What values a matrix has: 4-byte floats, 8-byte doubles, bytes without and with a sign, 2-byte floats of IEEE 754
+ * (binary16, as uint16_t). Outputs are of the first two. */
+typedef enum hinge_dtype { HINGE_F32 = 1, HINGE_F64 = 2, HINGE_U8 = 3, HINGE_I8 = 4, HINGE_F16 = 5 } hinge_dtype;
 
 typedef enum hinge_order { HINGE_ROW_MAJOR = 0, HINGE_COLUMN_MAJOR = 1 } hinge_order;
 
 /* A view of a dense matrix: row i is example i. Nothing is copied, nothing is owned. */
 typedef struct hinge_matrix {
-    const void *data;  /* [rows * stride] (by columns: [cols * stride]), caller's; 4-byte floats or 8-byte doubles */
+    const void *data;  /* [rows * stride] (by columns: [cols * stride]), the caller's */
     hinge_dtype type;  /* what data points at */
     size_t rows, cols; /* number of examples, of features */
     size_t stride;     /* elements from one row to the next, >= cols; rows and stride below 2^31 - 1, or ESIZE */

@@ -3,7 +3,7 @@
  *
  * Data: LIBSVM text, .npy and CSV, each also compressed with xz or gz (told by content, not by name).
  *   LIBSVM  "<label> <index>:<value> ...", indices from 1 and ascending; what is left out is 0; "# ..." may end a line
- *   .npy    two dimensions of floats (4 or 8 bytes), integers or bools, in C's order or Fortran's; labels may have one
+ *   .npy    two dimensions of floats (2, 4 or 8 bytes), integers or bools, in C's order or Fortran's; labels may have one
  *   CSV     fields separated by commas, or else semicolons, tabs or blanks, as line 1 tells; a field may be in quotes.
  *           Line 1 is a header, which names the columns, if no field of it is a number, or if options name columns.
  *           Where only some are, options.header must say what it is, unless only the label is no number and other lines
@@ -34,7 +34,8 @@ typedef enum hinge_format {
 
 typedef struct hinge_data_options {
     hinge_format format;
-    hinge_dtype type;        /* of the matrix; 0: HINGE_F64, for .npy that of the file */
+    hinge_dtype type;        /* of the matrix, HINGE_F32 or HINGE_F64; 0: HINGE_F64, for .npy what the file has (f2 as
+                              * HINGE_F32, bytes as HINGE_U8 and HINGE_I8, integers of more bytes as HINGE_F64) */
     size_t min_cols;         /* least number of columns of x; features that the file has not are 0 */
     size_t max_cols;         /* LIBSVM: most columns of x; features beyond are left out; 0: no limit. .npy: 1 takes an
                               * array of one dimension as a column, which is refused otherwise */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HG_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define HG_MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -118,7 +119,7 @@ void hg_gather(const void *from, size_t size, const uint32_t *at, size_t n, void
  * matrix. */
 static inline size_t hg_size_of(hinge_dtype type)
 {
-    return type == HINGE_F32 ? sizeof(float) : sizeof(double);
+    return type == HINGE_F64 ? sizeof(double) : type == HINGE_F32 ? sizeof(float) : type == HINGE_F16 ? 2 : 1;
 }
 
 static inline double hg_get(const void *values, hinge_dtype type, size_t at)
@@ -154,9 +155,38 @@ static inline bool hg_matrix_by_rows(const hinge_matrix *x)
     return x->order != HINGE_COLUMN_MAJOR;
 }
 
+/* Returns the value of two bytes of IEEE 754: its numbers, denormals among them, are numbers of f32; infinite and NaN
+ * stay so. The exponent's bits are moved up, and what they are wrong by is a factor of 2^112. */
+static inline double hg_from_f16(uint16_t half)
+{
+    uint32_t bits = (uint32_t)(half & 0x8000U) << 16 | (uint32_t)(half & 0x7fffU) << 13;
+    float value;
+    if ((half & 0x7c00U) == 0x7c00U)
+        bits |= 0x7f800000U;
+    memcpy(&value, &bits, sizeof value);
+    return (half & 0x7c00U) == 0x7c00U ? (double)value : (double)value * 0x1p112;
+}
+
+/* Returns value `at` of an array of a matrix's type; below, one value of a matrix. */
+static inline double hg_element(const void *values, hinge_dtype type, size_t at)
+{
+    switch (type) {
+    case HINGE_F32:
+        return (double)((const float *)values)[at];
+    case HINGE_U8:
+        return ((const uint8_t *)values)[at];
+    case HINGE_I8:
+        return ((const int8_t *)values)[at];
+    case HINGE_F16:
+        return hg_from_f16(((const uint16_t *)values)[at]);
+    default:
+        return ((const double *)values)[at];
+    }
+}
+
 static inline double hg_matrix_value(const hinge_matrix *x, size_t row, size_t col)
 {
-    return hg_get(x->data, x->type, hg_matrix_by_rows(x) ? row * x->stride + col : col * x->stride + row);
+    return hg_element(x->data, x->type, hg_matrix_by_rows(x) ? row * x->stride + col : col * x->stride + row);
 }
 
 /* Lower or raise *to, atomic, to a value: what comes out does not depend on the order of those who do so at once. */

@@ -35,8 +35,8 @@ hinge_params hinge_params_default(hinge_task task)
 hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_error *err)
 {
     size_t values;
-    if (x == NULL || (x->type != HINGE_F32 && x->type != HINGE_F64))
-        return hg_fail(err, HINGE_EINVAL, "%s: not a matrix of type HINGE_F32 or HINGE_F64", name);
+    if (x == NULL || x->type < HINGE_F32 || x->type > HINGE_F16)
+        return hg_fail(err, HINGE_EINVAL, "%s: not a matrix whose type is a hinge_dtype", name);
     bool by_rows = hg_matrix_by_rows(x);
     if (by_rows && x->order != HINGE_ROW_MAJOR)
         return hg_fail(err, HINGE_EINVAL, "%s.order: %d is not a hinge_order", name, (int)x->order);
@@ -57,7 +57,9 @@ hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_erro
 static size_t first_nonfinite(const hinge_matrix *x, size_t row)
 {
     double sum = 0;
-    if (!hg_matrix_by_rows(x)) {
+    if (x->type == HINGE_U8 || x->type == HINGE_I8)
+        return SIZE_MAX;
+    if (!hg_matrix_by_rows(x) || x->type == HINGE_F16) {
         for (size_t c = 0; c < x->cols; c++)
             if (!isfinite(hg_matrix_value(x, row, c)))
                 return c;

@@ -574,7 +574,7 @@ hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const dou
     struct hg_output output;
     if (path == NULL || x == NULL || (x->data == NULL && x->rows > 0 && x->cols > 0))
         return hg_fail(err, HINGE_EINVAL, "path or x: NULL");
-    if ((x->type != HINGE_F32 && x->type != HINGE_F64) ||
+    if (x->type < HINGE_F32 || x->type > HINGE_F16 ||
         x->stride < (x->order == HINGE_COLUMN_MAJOR ? x->rows : x->cols))
         return hg_fail(err, HINGE_EINVAL, "x: type %d, stride %zu for %zu columns", (int)x->type, x->stride, x->cols);
     struct examples examples = { .x = x, .y = y };

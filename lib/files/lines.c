@@ -207,7 +207,7 @@ hinge_status hg_line_number(struct hg_line *line, const char *what, double *valu
 void hg_row_clear(const struct hg_row *row)
 {
     if (row->cols > 0)
-        memset(row->data, 0, row->cols * (row->type == HINGE_F32 ? sizeof(float) : sizeof(double)));
+        memset(row->data, 0, row->cols * hg_size_of(row->type));
 }
 
 /* Says what is wrong with the pair at p, whose index could not be read. */

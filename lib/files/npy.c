@@ -75,7 +75,7 @@ static const char *parse_descr(const char *p, const char *end, struct npy *npy)
     npy->big_endian = text[0] == '>';
     npy->kind = text[1];
     npy->item = (size_t)(text[2] - '0');
-    const char *sizes = text[1] == 'f' ? "48" : text[1] == 'b' ? "1" : "1248";
+    const char *sizes = text[1] == 'f' ? "248" : text[1] == 'b' ? "1" : "1248";
     return one_of(text[1], "fiub") && one_of(text[2], sizes) ? p : NULL;
 }
 
@@ -133,7 +133,7 @@ static hinge_status parse_npy_dict(const char *name, const char *p, const char *
             k++;
         p = k < N_KEYS ? keys[k].parse(p, end, npy) : NULL;
         if (p == NULL && k == DESCR)
-            return hg_fail_at(err, HINGE_EFORMAT, name, 0, "dtype %s is not one of f4 f8 i1-i8 u1-u8 b1",
+            return hg_fail_at(err, HINGE_EFORMAT, name, 0, "dtype %s is not one of f2 f4 f8 i1-i8 u1-u8 b1",
                               hg_excerpt(value, stop != NULL ? stop : end).text);
         if (p == NULL && k == SHAPE)
             return hg_fail_at(err, HINGE_EFORMAT, name, 0, "shape %s is not of one or two dimensions",
@@ -208,6 +208,8 @@ static double element(const struct npy *npy, size_t i, size_t j)
         memcpy(&value, &bits, sizeof value);
         return value;
     }
+    if (npy->kind == 'f' && npy->item == 2)
+        return hg_from_f16((uint16_t)bits);
     if (npy->kind == 'f') {
         uint32_t half = (uint32_t)bits;
         float value;
@@ -220,6 +222,26 @@ static double element(const struct npy *npy, size_t i, size_t j)
         return -(double)(all - bits + 1);
     }
     return (double)bits;
+}
+
+/* Says whether rows are kept as the bytes that the file has. */
+static bool keeps_bytes(const struct hg_row *row)
+{
+    return row->type == HINGE_U8 || row->type == HINGE_I8;
+}
+
+/* Takes row i, of one byte an element, as it is. */
+static void npy_bytes(const struct npy *npy, size_t i, const struct hg_row *row, size_t *nonzeros)
+{
+    uint8_t *to = row->data;
+    size_t count = 0;
+    if (!npy->fortran_order && npy->cols > 0)
+        memcpy(to, npy->data + i * npy->cols, npy->cols);
+    for (size_t j = 0; npy->fortran_order && j < npy->cols; j++)
+        to[j] = npy->data[j * npy->rows + i];
+    for (size_t j = 0; j < npy->cols; j++)
+        count += to[j] != 0;
+    *nonzeros += count;
 }
 
 /* Takes row i as doubles. Returns the first column that is not finite, or cols. */
@@ -264,7 +286,9 @@ static void fill_some(void *arg, int thread, size_t first, size_t end)
         struct hg_row row = hg_data_row(f->data, i);
         double value;
         hg_row_clear(&row);
-        if (npy_row(f->npy, f->from + i, &row, &nonzeros, &value) < f->npy->cols)
+        if (keeps_bytes(&row))
+            npy_bytes(f->npy, f->from + i, &row, &nonzeros);
+        else if (npy_row(f->npy, f->from + i, &row, &nonzeros, &value) < f->npy->cols)
             hg_lower(&f->bad_row, f->from + i);
     }
     __atomic_fetch_add(&f->nonzeros, nonzeros, __ATOMIC_RELAXED);
@@ -320,7 +344,15 @@ static hinge_status read_npy_labels(const char *path, double *y, size_t n, size_
     return status;
 }
 
-/* Takes f4 for f32 and all others for f64, and the caller's part of the rows. */
+/* Returns the type that keeps what a file has: bytes as they are, floats of two bytes as those of four. */
+static hinge_dtype type_of(const struct npy *npy)
+{
+    if (npy->kind == 'f')
+        return npy->item <= 4 ? HINGE_F32 : HINGE_F64;
+    return npy->item > 1 ? HINGE_F64 : npy->kind == 'i' ? HINGE_I8 : HINGE_U8;
+}
+
+/* Takes the caller's part of the rows. */
 hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     struct npy npy = { 0 };
@@ -330,7 +362,7 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
                           "an array of one dimension is no list of examples: reshape it to (%zu, 1), examples of one "
                           "feature, or to (1, %zu), one example",
                           npy.rows, npy.rows);
-    hinge_dtype type = npy.kind == 'f' && npy.item == 4 ? HINGE_F32 : HINGE_F64;
+    hinge_dtype type = type_of(&npy);
     const struct hg_file_part *part = &source->part;
     size_t first = part->of > 0 ? hg_share_of(npy.rows, part->number, part->of) : 0;
     size_t rows = (part->of > 0 ? hg_share_of(npy.rows, part->number + 1, part->of) : npy.rows) - first;

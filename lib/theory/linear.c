@@ -70,7 +70,7 @@ hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, cons
                        : w == NULL              ? "w: NULL"
                                                 : "decisions: NULL");
     const struct hg_points points = { .x = *x, .n = x->rows };
-    size_t share = x->type == HINGE_F32 || !hg_matrix_by_rows(x) ? CHUNK * x->cols : 0; /* of a thread */
+    size_t share = x->type != HINGE_F64 || !hg_matrix_by_rows(x) ? CHUNK * x->cols : 0; /* of a thread */
     threads = hg_team_size(hg_threads(threads), (double)x->rows * (double)x->cols * (double)k);
     struct deciding job = { &points, w, b, k, share, NULL, decisions };
     HG_TRY(HG_MAKE(err, "rows in f64", HG_ARRAY(job.room, (size_t)threads * share)));

@@ -34,6 +34,9 @@ def _own_names() -> Iterator[None]:
         raise InvalidArgument(own + colon + rest) from None
 
 
+TAKEN = [np.float64, np.float32, np.uint8, np.int8]  # types of rows that are no copies
+
+
 def _variance(X: np.ndarray, weights: np.ndarray | None) -> float:
     """The variance of all values of X, rows weighted, without a copy of X; equal weights are as good as none."""
     blocks = [slice(i, i + 4096) for i in range(0, len(X), 4096)]
@@ -67,7 +70,7 @@ class Machine(BaseEstimator):
             raise ValueError("Sparse input: hinge takes dense arrays only; use X.toarray()")
         if callable(self.kernel) and np.asarray(X).dtype.kind not in "fiub":
             return X if isinstance(y, str) else (X, np.asarray(y))  # the function's own business
-        return validate_data(self, X, y, dtype=[np.float64, np.float32], order=None, **validation)
+        return validate_data(self, X, y, dtype=TAKEN, order=None, **validation)
 
     def _weights(self, sample_weight: Any, n: int) -> np.ndarray | None:
         """Rows of negative weight are left out, as those of weight 0 are."""
@@ -213,7 +216,7 @@ class Machine(BaseEstimator):
 
     def _ready(self, X: Any) -> Any:
         self._fitted()
-        if (type(X) is np.ndarray and X.dtype in (np.float64, np.float32) and X.ndim == 2 and len(X) > 0 and
+        if (type(X) is np.ndarray and X.dtype in TAKEN and X.ndim == 2 and len(X) > 0 and
                 X.shape[1] == getattr(self, "n_features_in_", -1) and not hasattr(self, "feature_names_in_")):
             with np.errstate(all="ignore"):
                 if np.isfinite(X.sum()):
@@ -243,7 +246,7 @@ class Classifier(ClassifierMixin, Machine):
         Parameters
         ----------
         X : array of shape (n_samples, n_features), or (n_samples, n_samples) if ``kernel="precomputed"``
-            Borrowed where it is float32 or float64.
+            Borrowed where it is float32, float64, uint8 or int8.
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
@@ -429,7 +432,7 @@ class Regressor(RegressorMixin, Machine):
         Parameters
         ----------
         X : array of shape (n_samples, n_features), or (n_samples, n_samples) if ``kernel="precomputed"``
-            Borrowed where it is float32 or float64.
+            Borrowed where it is float32, float64, uint8 or int8.
         y : array of shape (n_samples,)
             Targets.
         sample_weight : array of shape (n_samples,), optional

@@ -98,12 +98,14 @@ def call(function: Any, *arguments: Any) -> None:
 
 # ---- arrays ---------------------------------------------------------------------------------------------------------
 
-TYPES = {np.dtype(np.float32): lib.HINGE_F32, np.dtype(np.float64): lib.HINGE_F64}
+FLOATS = {np.dtype(np.float32): lib.HINGE_F32, np.dtype(np.float64): lib.HINGE_F64}
+TYPES = {**FLOATS, np.dtype(np.uint8): lib.HINGE_U8, np.dtype(np.bool_): lib.HINGE_U8, np.dtype(np.int8): lib.HINGE_I8,
+         np.dtype(np.float16): lib.HINGE_F16}
 
 
 class Matrix:
-    """A hinge_matrix that borrows a NumPy array: rows or columns of float32 or float64 that lie at even distances are
-    taken as they are, also part of a larger array; others are converted once."""
+    """A hinge_matrix that borrows a NumPy array: rows or columns of float16, float32, float64, uint8, int8 or bool that
+    lie at even distances are taken as they are, also part of a larger array; others are converted once."""
 
     __slots__ = ("array", "view")
 

@@ -7,7 +7,7 @@ from typing import Any, Iterable, Iterator
 import numpy as np
 
 from ._core import ffi, lib
-from ._library import (TYPES, CallbackError, InvalidArgument, Kernel, Labels, Matrix, Params, Progress, Watch, Words,
+from ._library import (FLOATS, CallbackError, InvalidArgument, Kernel, Labels, Matrix, Params, Progress, Watch, Words,
                        as_dict, assign, call, doubles, number_of, text, threads_of, vector, view, word_of)
 
 
@@ -123,7 +123,7 @@ class Model:
         Parameters
         ----------
         X : array of shape (rows, n_features)
-            Borrowed where it is float32 or float64.
+            Borrowed where it is float16, float32, float64, uint8, int8 or bool.
         threads : int
             0 is as many as OpenMP has. The result does not depend on it.
         precision : {"auto", "f32", "f64"}
@@ -314,8 +314,9 @@ def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, pr
     Parameters
     ----------
     X : array of shape (n, d)
-        Borrowed where it is float32 or float64, by rows or by columns, also with gaps between them; converted to
-        float64 otherwise. ``kernel="precomputed"``: kernel values, shape (n, n).
+        Borrowed where it is float16, float32, float64, uint8, int8 or bool, by rows or by columns, also with gaps
+        between them; converted to float64 otherwise. ``kernel="precomputed"``: kernel values, shape
+        (n, n).
     y : array of shape (n,)
         Class labels, numbers or texts, or targets; None for one-class. The model and its files keep the texts.
     task : {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr", "quantile"}
@@ -473,9 +474,9 @@ def load_libsvm(path: Any, *, n_features: int = 0, dtype: Any = np.float64,
     y : ndarray of shape (n,)
         Texts where the file's labels are words; otherwise X and y are the memory that the library filled, not copies.
     """
-    if np.dtype(dtype) not in TYPES:
+    if np.dtype(dtype) not in FLOATS:
         raise InvalidArgument(f"dtype is {dtype}, not float32 or float64")
-    options = ffi.new("hinge_data_options *", {"format": lib.HINGE_FORMAT_LIBSVM, "type": TYPES[np.dtype(dtype)]})
+    options = ffi.new("hinge_data_options *", {"format": lib.HINGE_FORMAT_LIBSVM, "type": FLOATS[np.dtype(dtype)]})
     assign(options, "min_cols", n_features, "n_features")
     assign(options, "threads", threads_of(threads))
     data = ffi.gc(ffi.new("hinge_data *"), lib.hinge_data_free)

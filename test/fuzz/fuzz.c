@@ -66,13 +66,23 @@ void fuzz_check_error(hinge_status status, const hinge_error *err)
 double fuzz_value(const hinge_data *data, size_t row, size_t col)
 {
     size_t at = row * data->x.stride + col;
-    return data->x.type == HINGE_F32 ? (double)((const float *)data->x.data)[at] : ((const double *)data->x.data)[at];
+    switch (data->x.type) {
+    case HINGE_F32:
+        return (double)((const float *)data->x.data)[at];
+    case HINGE_U8:
+        return ((const unsigned char *)data->x.data)[at];
+    case HINGE_I8:
+        return ((const signed char *)data->x.data)[at];
+    default:
+        return ((const double *)data->x.data)[at];
+    }
 }
 
 static void check_data(const hinge_data *data)
 {
     const hinge_matrix *x = &data->x;
-    size_t item = x->type == HINGE_F32 ? sizeof(float) : sizeof(double), nonzeros = 0;
+    size_t item = x->type == HINGE_F32 ? sizeof(float) : x->type == HINGE_F64 ? sizeof(double) : 1;
+    size_t nonzeros = 0;
     CHECK(x->rows > 0 && x->stride >= x->cols && x->rows * x->cols * item <= FUZZ_MEMORY);
     for (size_t i = 0; i < x->rows; i++) {
         CHECK(isfinite(data->y[i]));
@@ -87,7 +97,8 @@ static void check_data(const hinge_data *data)
 
 static void check_written(const hinge_data *data)
 {
-    hinge_data_options options = { .format = HINGE_FORMAT_LIBSVM, .type = data->x.type, .min_cols = data->x.cols };
+    hinge_data_options options = { .format = HINGE_FORMAT_LIBSVM, .type = data->x.type == HINGE_F32 ? HINGE_F32 : HINGE_F64,
+                                   .min_cols = data->x.cols };
     hinge_data again = { 0 };
     hinge_error err;
     CHECK(hinge_data_write(fuzz_file(), &data->x, data->y, &err) == HINGE_OK);
