@@ -5,6 +5,7 @@
  * gathers K_WW or computes it (doc/solver.md, "Row cache", "Shrinking"). All figures are from counts that a run does
  * not change, so that no decision depends on clock or threads. maker.h says what is asked.
  */
+#include "kernels/integers.h"
 #include "kernels/maker.h"
 #include "lib/base/team.h"
 
@@ -20,20 +21,39 @@ bool hg_lists_are_dense(double nonzeros, size_t d)
  * better choice for one that nobody here has measured. */
 enum { WIDE = 512 };
 
-/* Measured on Zen 4 in ns an entry: lists 0.031 a non-zero (0.04 where a vector has several stretches), GEMM 0.0255 a
- * feature and 0.25 for its packing and one more pass over the tile; twice that each in f64, and for lists on vectors
- * shorter than AVX's. With AVX-512 dense rows by panels take 0.018 a feature; those of more than a stretch only in f32,
- * as GEMM needs no copy of data that are f64. */
-bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level)
+/* Returns ns a value by lists. Measured on Zen 4: 0.031 a non-zero (0.04 where a vector has several stretches); twice
+ * that in f64, and for lists on vectors shorter than AVX's. With AVX-512 dense rows by panels take 0.018 a feature;
+ * those of more than a stretch only in f32, as GEMM needs no copy of data that are f64. */
+static double ns_of_lists(double nonzeros, size_t d, hinge_dtype type, int level)
 {
-    double lists = (d <= HG_STRETCH ? 0.031 : 0.04) * nonzeros, gemm = 0.0255 * (double)d;
+    double lists = (d <= HG_STRETCH ? 0.031 : 0.04) * nonzeros;
     if (level >= 4 && type == HINGE_F32 && d < WIDE && hg_lists_are_dense(nonzeros, d))
         lists = 0.018 * (double)d;
-    if (type == HINGE_F64)
-        lists *= 2, gemm *= 2;
-    if (level < 3)
-        lists *= 3;
-    return d <= UINT32_MAX / HG_PANEL_BYTES && nonzeros > 0 && lists <= gemm + 0.25;
+    return lists * (type == HINGE_F64 ? 2 : 1) * (level < 3 ? 3 : 1);
+}
+
+/* Returns ns a value by GEMM: 0.0255 a feature and 0.25 for its packing and one more pass over the tile; twice that a
+ * feature in f64. */
+static double ns_of_gemm(size_t d, hinge_dtype type)
+{
+    return 0.0255 * (double)d * (type == HINGE_F64 ? 2 : 1) + 0.25;
+}
+
+bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level)
+{
+    return d <= UINT32_MAX / HG_PANEL_BYTES && nonzeros > 0 &&
+           ns_of_lists(nonzeros, d, type, level) <= ns_of_gemm(d, type);
+}
+
+/* Adds 0.15 for the pass from products to what the map takes. */
+bool hg_integers_win(const struct hg_integers *n, double nonzeros, hinge_dtype type, int level)
+{
+    if (n->grid.most == 0)
+        return false;
+    double integers = n->loop->ns * (double)n->d / (double)n->loop->group + 0.15, other = ns_of_gemm(n->d, type);
+    if (nonzeros > 0)
+        other = HG_MIN(other, ns_of_lists(nonzeros, n->d, type, level));
+    return integers < other;
 }
 
 /* Tells costs in reads: ns an entry of GEMM or lists, and of the map, against 0.3 for reading 4 bytes; twice that each
@@ -67,6 +87,14 @@ struct hg_cost hg_cost_differences(const struct hg_tiler *t, const struct hg_poi
 struct hg_cost hg_cost_counts(const struct hg_tiler *t, const struct hg_points *points)
 {
     return (struct hg_cost){ (t->type == HINGE_F32 ? 0.2 : 0.3) + 0.003 * points->hamming->listed, 0 };
+}
+
+/* Takes a word's time for each of the words, and that of the map. */
+struct hg_cost hg_cost_integers(const struct hg_tiler *t, const struct hg_points *points)
+{
+    const struct hg_integer_loop *loop = points->integers->loop;
+    double words = (double)t->d / (double)loop->group;
+    return (struct hg_cost){ 1.5 + loop->ns / 0.3 * words, (double)t->d };
 }
 
 /* Has rows kept wherever there is room: nobody knows what the user's function takes, and a matrix is looked up value by

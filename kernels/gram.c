@@ -399,7 +399,8 @@ static hinge_status diagonal(const struct hg_rows *super, double *out, double *s
 {
     const struct hg_gram *g = (const struct hg_gram *)super;
     const struct hg_kernel_row *row = hg_kernel_row(g->tiler.kernel.type);
-    bool hides = row->bounded && super->type == HINGE_F32 && g->tiler.maker->tabulate == NULL;
+    bool hides = row->bounded && super->type == HINGE_F32 && !g->tiler.maker->exact &&
+                 g->tiler.maker->tabulate == NULL;
     double *x = hg_alloc(HG_MAX(g->tiler.d, (size_t)1), sizeof *x);
     hinge_status status = x != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < super->n && status == HINGE_OK; i++) {
@@ -472,6 +473,8 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     if (maker->tabulate != NULL) {
         g->norms = NULL;
         maker->tabulate(&g->tiler, points, &g->table);
+    } else if (maker->exact && hg_kernel_row(tiler->kernel.type)->of_distance) {
+        g->norms = NULL;
     } else if (hg_kernel_row(tiler->kernel.type)->of_distance) {
         hinge_status status = hg_equal_init(&g->equal, points->equal, points->n, g->max_rows, err);
         if (status != HINGE_OK)

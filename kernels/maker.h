@@ -94,6 +94,7 @@ struct hg_maker {
     hinge_maker asked; /* the word by which a caller asks for it */
     enum hg_kernel_source source; /* of the kernels that it is for; dot products where a row does not say */
     bool keeps;        /* its right sides take so long to make that they are kept for the next time */
+    bool exact;        /* RBF: equal points are found to be so, and norms are not needed */
     bool plain;        /* its sides are vectors as they are: where points lie like that they are not copied */
     size_t most_rows;  /* of a part of a tile */
     size_t whole_cols; /* of every tile; 0: as many as cache and points have room for, */
@@ -123,7 +124,8 @@ struct hg_maker {
                 double *g);
 };
 
-extern const struct hg_maker hg_gemm, hg_by_panels, hg_by_lists, hg_by_counts, hg_by_differences, hg_lookup, hg_user;
+extern const struct hg_maker hg_gemm, hg_by_panels, hg_by_lists, hg_by_counts, hg_by_integers, hg_by_differences,
+    hg_lookup, hg_user;
 
 /* Sets the maker of tiles of these points, and dense: the one asked for, if it can make them, or the first that fits.
  * close is set. */
@@ -197,10 +199,13 @@ struct hg_differences {
 bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level);
 /* True where lists are faster with all values than with the non-zeros alone. */
 bool hg_lists_are_dense(double nonzeros, size_t d);
+/* True where products of whole numbers are faster than either. */
+bool hg_integers_win(const struct hg_integers *integers, double nonzeros, hinge_dtype type, int level);
 struct hg_cost hg_cost_gemm(const struct hg_tiler *t, const struct hg_points *points);
 struct hg_cost hg_cost_lists(const struct hg_tiler *t, const struct hg_points *points);
 struct hg_cost hg_cost_differences(const struct hg_tiler *t, const struct hg_points *points);
 struct hg_cost hg_cost_counts(const struct hg_tiler *t, const struct hg_points *points);
+struct hg_cost hg_cost_integers(const struct hg_tiler *t, const struct hg_points *points);
 struct hg_cost hg_cost_given(const struct hg_tiler *t, const struct hg_points *points); /* looked up, or the user's */
 
 #endif

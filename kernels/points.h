@@ -10,6 +10,7 @@
 
 struct hg_cells;
 struct hg_hamming;
+struct hg_integers;
 
 /* A set of n vectors of d features: vector i is row order[i] (NULL: i) of a caller's matrix, less origin, times factor,
  * plus offset, less shift. */
@@ -22,6 +23,7 @@ struct hg_points {
     double nonzeros;       /* of a vector, on average; 0: not counted, taken as dense */
     const struct hg_cells *cells; /* of the vectors, or NULL: no value is left out (cells.h) */
     const struct hg_hamming *hamming; /* of the vectors, or NULL: no counts (hamming.h) */
+    const struct hg_integers *integers; /* of the vectors, or NULL: they are made in reals (integers.h) */
     const double *offset;  /* [d] of scaling, or NULL */
     const double *origin;  /* [d] or NULL, as it is without factor */
     const uint32_t *equal; /* [n] hg_equal_find's of the vectors, or NULL */

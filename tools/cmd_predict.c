@@ -23,7 +23,7 @@ static const struct tool_option predict_options[] = {
                 "...; for one-vs-rest of each class"),
     OPTION_THREADS(options.threads),
     OPTION_PRECISION(options.precision, "values"),
-    OPTION_MAKER(options.maker, "gemm,\npanels or lists (auto)"),
+    OPTION_MAKER(options.maker, "gemm,\npanels, lists or integers (auto)"),
     OPTION_LEVEL(options.cpu_level),
     OPTION_NO_RESTART(no_restart),
     OPTION_QUIET(quiet),

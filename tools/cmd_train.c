@@ -100,7 +100,7 @@ static const struct tool_option run_options[] = {
       "end by Newton's steps where that is less work: 1\nyes, 0 no (1)" },
     OPTION_THREADS(params.threads),
     OPTION_PRECISION(params.precision, "rows"),
-    OPTION_MAKER(params.maker, "gemm,\npanels, lists or counts (auto)"),
+    OPTION_MAKER(params.maker, "gemm,\npanels, lists, counts or integers (auto)"),
     { 0, "time-limit", "S", parse_real, FIELD(params.time_limit), &range_positive,
       "stop after S seconds and save the model so far" },
     { 0, "max-iter", "N", parse_count, FIELD(params.max_iter), &range_positive,

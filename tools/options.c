@@ -24,7 +24,8 @@ const struct choice choice_precision[] = {
 };
 const struct choice choice_maker[] = { { "auto", HINGE_MAKER_AUTO },     { "gemm", HINGE_MAKER_GEMM },
                                        { "panels", HINGE_MAKER_PANELS }, { "lists", HINGE_MAKER_LISTS },
-                                       { "counts", HINGE_MAKER_COUNTS }, { NULL, 0 } };
+                                       { "counts", HINGE_MAKER_COUNTS },
+                                       { "integers", HINGE_MAKER_INTEGERS }, { NULL, 0 } };
 const struct choice choice_format[] = { { "auto", HINGE_FORMAT_AUTO }, { "libsvm", HINGE_FORMAT_LIBSVM },
                                         { "npy", HINGE_FORMAT_NPY }, { "csv", HINGE_FORMAT_CSV }, { NULL, 0 } };
 

@@ -239,8 +239,10 @@ typedef enum hinge_maker {
     HINGE_MAKER_GEMM,   /* cblas_sgemm or cblas_dgemm, and a map */
     HINGE_MAKER_PANELS, /* rows, with their zeros, against panels of columns that are kept */
     HINGE_MAKER_LISTS,  /* rows as lists of what is not 0, against the same panels */
-    HINGE_MAKER_COUNTS  /* kernels of distances on features of two values each, one step apart, by counts (AVX-512);
+    HINGE_MAKER_COUNTS, /* kernels of distances on features of two values each, one step apart, by counts (AVX-512);
                          * not for prediction */
+    HINGE_MAKER_INTEGERS /* exact products of whole numbers: of values that are all origin + k step, k in 0..255; for
+                          * prediction by models of such support vectors for which auto takes them too */
 } hinge_maker;
 
 typedef enum hinge_outcome {
@@ -419,7 +421,8 @@ typedef struct hinge_report {
     char path[128];        /* the way that was taken: "block-smo q=1024, gemm f32, rbf v4, centred"; instead of "gemm"
                             * the maker of the rows (hinge_maker), which auto makes "panels" for dense data of few
                             * features, "lists" for few non-zeros, "counts" for kernels of the distance on features of
-                            * two values each, one step apart, where there is AVX-512, and "differences" for the
+                            * two values each, one step apart, where there is AVX-512, "integers" for values that are
+                            * whole numbers of one step, at most 255 of them apart, and "differences" for the
                             * Laplacian; then ", newton" or ", no room for
                             * newton"; ", rows shared": by classes against the rest. "interior-point d=123, linear";
                             * "then interior-point" or "then block-smo": a problem at least;

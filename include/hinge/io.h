@@ -3,7 +3,7 @@
  *
  * Data: LIBSVM text, .npy and CSV, each also compressed with xz or gz (told by content, not by name).
  *   LIBSVM  "<label> <index>:<value> ...", indices from 1 and ascending; what is left out is 0; "# ..." may end a line
- *   .npy    two dimensions of floats (2, 4 or 8 bytes), integers or bools, in C's order or Fortran's; labels may have one
+ *   .npy    two dimensions of floats (2, 4, 8 bytes), integers or bools, in C's order or Fortran's; labels may have one
  *   CSV     fields separated by commas, or else semicolons, tabs or blanks, as line 1 tells; a field may be in quotes.
  *           Line 1 is a header, which names the columns, if no field of it is a number, or if options name columns.
  *           Where only some are, options.header must say what it is, unless only the label is no number and other lines

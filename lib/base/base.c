@@ -14,6 +14,9 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#if HG_X86_LEVELS && defined(__GNUC__)
+#include <cpuid.h>
+#endif
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
@@ -326,6 +329,28 @@ int hg_cpu_level(int asked)
         level = 4;
 #endif
     return asked >= 1 && asked < level ? asked : level;
+}
+
+/* Asks for AVX-VNNI by its number (leaf 7, subleaf 1, EAX bit 4), which compilers have no name for until late; that the
+ * system keeps these registers is what level 3 says. */
+bool hg_cpu_has(enum hg_cpu_set set)
+{
+#if HG_X86_LEVELS && defined(__GNUC__)
+    unsigned a, b, c, d;
+    __builtin_cpu_init();
+    switch (set) {
+    case HG_CPU_AVX_VNNI:
+        return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+    case HG_CPU_AVX512_VNNI:
+        return __builtin_cpu_supports("avx512vnni");
+    case HG_CPU_VPOPCNTDQ:
+        return __builtin_cpu_supports("avx512vpopcntdq");
+    default:
+        return true;
+    }
+#else
+    return set == HG_CPU_LEVEL;
+#endif
 }
 
 /* Reads the number in a control file of a container; SIZE_MAX: there is none, or it says "max". */

@@ -292,6 +292,9 @@ void hg_request_halt(const struct hg_halt *halt, int reason);
 /* Returns 1 for plain C, 2..4 for x86-64-v2..v4: the level asked for (0: the best), never more than the processor
  * runs. */
 int hg_cpu_level(int asked);
+/* Says whether the processor has what no level has. */
+enum hg_cpu_set { HG_CPU_LEVEL, HG_CPU_AVX_VNNI, HG_CPU_AVX512_VNNI, HG_CPU_VPOPCNTDQ };
+bool hg_cpu_has(enum hg_cpu_set set);
 hinge_machine hg_processor_info(void); /* hinge_machine_info but for total_memory, which the system is asked for */
 size_t hg_total_memory(void); /* bytes, the container's limit where there is one */
 

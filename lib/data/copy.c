@@ -1,7 +1,7 @@
 /*
- * The copy in f32 that training reads, or counts instead of it (copy.h): which of them a problem gets. Counts come
- * first: where they serve, rows are made of bytes and no copy is needed. A processor below HG_COUNTS_LEVEL
- * (params.cpu_level <= 3 in tests) has no counts, and precision f64 no copy.
+ * The copy in f32 that training reads, or counts or whole numbers instead of it (copy.h): which of them a problem gets.
+ * Counts come first, then integers: where they serve, rows are made of bytes and no copy is needed. A processor below
+ * HG_COUNTS_LEVEL (params.cpu_level <= 3 in tests) has no counts, and precision f64 no copy.
  */
 #include "lib/data/copy.h"
 #include "lib/base/team.h"
@@ -20,6 +20,24 @@ static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hi
     if (status == HINGE_OK && copy->hamming.features > 0)
         pr->points.hamming = &copy->hamming;
     return status;
+}
+
+/* Looks for whole numbers, whose products are made of bytes where that is faster. */
+static hinge_status make_integers(struct hg_copy *copy, struct hg_problem *pr, hinge_error *err)
+{
+    int level = hg_cpu_level(pr->params.cpu_level);
+    hinge_maker asked = pr->params.maker;
+    bool wanted = (asked == HINGE_MAKER_AUTO && copy->hamming.features == 0) || asked == HINGE_MAKER_INTEGERS;
+    if (hg_kernel_row(pr->params.kernel.type)->source != HG_FROM_DOTS || !wanted)
+        return HINGE_OK;
+    HG_TRY(hg_integers_init(&copy->integers, &pr->points, level, pr->threads, err));
+    if (asked == HINGE_MAKER_INTEGERS && copy->integers.grid.most > 0)
+        pr->points.integers = &copy->integers;
+    else if (hg_integers_win(&copy->integers, pr->points.nonzeros, HINGE_F32, level))
+        pr->points.integers = &copy->integers;
+    else
+        hg_integers_free(&copy->integers);
+    return HINGE_OK;
 }
 
 struct rounding { /* of points to f32 */
@@ -45,8 +63,11 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
 {
     memset(copy, 0, sizeof *copy);
     hinge_status status = lists ? make_hamming(copy, pr, err) : HINGE_OK;
+    if (lists)
+        HG_THEN(status, make_integers(copy, pr, err));
     copy->points = pr->points;
-    if (status != HINGE_OK || !f32 || pr->params.kernel.type == HINGE_PRECOMPUTED || copy->hamming.features > 0)
+    bool made = pr->points.hamming != NULL || pr->points.integers != NULL; /* of bytes */
+    if (status != HINGE_OK || !f32 || pr->params.kernel.type == HINGE_PRECOMPUTED || made)
         return status;
     size_t stride = (pr->d + 15) / 16 * 16;
     HG_TRY(
@@ -77,4 +98,5 @@ void hg_copy_free(struct hg_copy *copy)
 {
     hg_free(copy->values);
     hg_hamming_free(&copy->hamming);
+    hg_integers_free(&copy->integers);
 }

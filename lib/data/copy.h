@@ -8,6 +8,7 @@
 #ifndef HG_COPY_H
 #define HG_COPY_H
 
+#include "kernels/integers.h"
 #include "lib/data/problem.h"
 
 /* The tolerance, in units of decision values, below which what rounding leaves of rows in f32 may show where their
@@ -20,6 +21,7 @@ struct hg_copy {
     struct hg_points points;   /* the copy; the problem's where rows are f64, or made of lists */
     float *values, *norms;     /* of the copy; NULL: there is none */
     struct hg_hamming hamming; /* of the points; empty where their features are not like that */
+    struct hg_integers integers; /* the same where values are not whole numbers, or reals are as fast */
 };
 
 /* Makes a copy. lists: features of two values are looked for, for kernels of the distance; the problem's points get

@@ -203,7 +203,7 @@ hinge_status hg_options_check(const hinge_predict_options *o, hinge_error *err)
         return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. %d", o->threads, MOST_THREADS);
     if ((int)o->precision < 0 || (int)o->precision > HINGE_PRECISION_F64)
         return hg_fail(err, HINGE_EINVAL, "precision: %d is not a hinge_precision", (int)o->precision);
-    if ((int)o->maker < 0 || (int)o->maker > HINGE_MAKER_COUNTS)
+    if ((int)o->maker < 0 || (int)o->maker > HINGE_MAKER_INTEGERS)
         return hg_fail(err, HINGE_EINVAL, "maker: %d is not a hinge_maker", (int)o->maker);
     if (o->cpu_level < 0 || o->cpu_level > 4)
         return hg_fail(err, HINGE_EINVAL, "cpu_level: %d is not in 0 .. 4", o->cpu_level);

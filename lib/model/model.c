@@ -110,6 +110,7 @@ static void free_derived(hinge_model *m)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     hg_equal_table_free(&m->equal);
+    hg_integers_free(&m->integers);
     hinge_model_free(m->merged);
     forget_derived(m);
 }
@@ -136,7 +137,8 @@ struct hg_points hg_model_points(const hinge_model *m, hinge_dtype type)
 {
     if (type == HINGE_F32 && m->sv32 != NULL)
         return (struct hg_points){ .x = { m->sv32, HINGE_F32, m->n_sv, m->d, m->d }, .n = m->n_sv };
-    return (struct hg_points){ .x = { m->sv, HINGE_F64, m->n_sv, m->d, m->d }, .shift = m->shift, .n = m->n_sv };
+    return (struct hg_points){ .x = { m->sv, HINGE_F64, m->n_sv, m->d, m->d }, .shift = m->shift, .n = m->n_sv,
+                               .integers = m->integers.grid.most > 0 ? &m->integers : NULL };
 }
 
 const void *hg_model_norms(const hinge_model *m, hinge_dtype type)
@@ -404,13 +406,37 @@ static void pack_rows(void *arg, int thread, size_t first, size_t end)
         hg_points_pack(t->sv, NULL, i, 1, t->type, t->to + i * t->ld * hg_size_of(t->type), t->ld);
 }
 
+/* Looks whether the SVs are whole numbers, and lays them out as panels of these. false: no memory. */
+static bool derive_integers(hinge_model *m, const struct hg_points *sv, int threads)
+{
+    int level = hg_cpu_level(0);
+    if (m->n_sv < HG_INTEGER_COLS / 4)
+        return true;
+    if (hg_integers_init(&m->integers, sv, level, threads, NULL) != HINGE_OK)
+        return false;
+    if (!hg_integers_win(&m->integers, hg_points_nonzeros(sv, threads), HINGE_F32, level)) {
+        hg_integers_free(&m->integers);
+        return true;
+    }
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    struct hg_tiler tiler = { m->kernel, hg_maps(level), HINGE_F64, m->d, .maker = &hg_by_integers };
+    struct hg_right right = { .count = m->n_sv, .origin = { &points, NULL, 0 } };
+    m->panels = hg_alloc(hg_by_integers.right_bytes(&tiler, &points, m->n_sv), 1);
+    if (m->panels != NULL)
+        hg_by_integers.set_right(&tiler, &right, m->panels, NULL);
+    return m->panels != NULL;
+}
+
 /* Lays the SVs out as panels (kernels/panel.h), in the type that prediction begins with; each thread packs its own
  * panels through rows of work space. false: no memory. */
 static bool derive_panels(hinge_model *m, const struct hg_points *sv, int threads)
 {
     hinge_dtype type = m->f32_is_enough ? HINGE_F32 : HINGE_F64;
     size_t ld = HG_MAX(m->d, (size_t)1), size = hg_size_of(type), width = hg_panel_cols(type);
-    if (!wants_panels(m, sv, type, threads))
+    m->lists = wants_panels(m, sv, type, threads);
+    if (!derive_integers(m, sv, threads))
+        return false;
+    if (!m->lists || m->panels != NULL)
         return true;
     char *rows = hg_alloc((size_t)threads * width * ld, size);
     char *panels = m->panels = hg_alloc(hg_panels_size(m->n_sv, m->d, type), size);

@@ -7,6 +7,7 @@
 #define HG_MODEL_H
 
 #include "kernels/gram.h"
+#include "kernels/integers.h"
 #include "lib/base/base.h"
 
 struct hg_problem;
@@ -54,8 +55,10 @@ struct hinge_model {
     bool f32_for_values;  /* the same of decision values: most may be told in f32 */
     bool beyond_f32;      /* hg_kernel_beyond_f32: what it goes by in precision f32 */
     float *sv32;          /* [n_sv * d] shifted and rounded; NULL unless f32_is_enough and dot products are taken */
-    void *panels;         /* instead of it, where lists win: the SVs as panels (kernels/panel.h), in f32 if that is
-                           * enough, otherwise in f64 */
+    struct hg_integers integers; /* the SVs, where they are whole numbers and products of those pay; otherwise empty */
+    void *panels;         /* instead of sv32: the SVs as panels of integers, where they are such, or where lists win
+                           * (kernels/panel.h), in f32 if that is enough, otherwise in f64 */
+    bool lists;           /* lists win, for examples that are no integers too */
     bool dense;           /* examples go by them with their zeros */
     double *norms;        /* [n_sv] of the shifted vectors; NULL where the kernel needs none */
     float *norms32;       /* [n_sv] the same of the vectors rounded to f32 */

@@ -96,16 +96,21 @@ static hinge_status kernel_tile(const struct hg_prediction *j, const struct hg_t
     if (j->sv_norms != NULL)
         right.norm = (const char *)j->sv_norms + first * size;
     if (tiler->maker->keeps)
-        right.x = (const char *)j->panels + first * j->m->d * size;
+        right.x = (const char *)j->panels + tiler->maker->right_bytes(tiler, &j->sv, first);
     else
         tiler->maker->set_right(tiler, &right, w->sv, w->room);
     struct hg_sums sums = w->sums;
     sums.coef = (const char *)j->coef + first * size;
     sums.ones = w->any_equal ? w->ones : NULL;
-    struct hg_part_of_tile part = { left, &right, 0, rows, w->cols, w->dots, w->room, NULL, j->summed ? &sums : NULL };
     if (w->any_equal && j->summed)
         set_equal(j, w, rows, first, n);
-    hinge_status status = hg_tile_values(tiler, &part);
+    hinge_status status = HINGE_OK;
+    for (size_t r = 0; r < rows && status == HINGE_OK; r += tiler->maker->most_rows) {
+        char *dots = (char *)w->dots + r * w->cols * size;
+        struct hg_part_of_tile part = { left, &right, r, HG_MIN(rows - r, tiler->maker->most_rows), w->cols, dots,
+                                        w->room, NULL, j->summed ? &sums : NULL };
+        status = hg_tile_values(tiler, &part);
+    }
     if (w->any_equal && !j->summed)
         set_equal(j, w, rows, first, n);
     return status;
@@ -121,7 +126,7 @@ static double look_at_examples(const struct hg_prediction *j, struct hg_workplac
         double norm = hg_points_norm(&j->x, row + r, j->tiler.type);
         hg_put(w->norm, j->tiler.type, r, norm);
         largest = HG_MAX(largest, norm);
-        if (j->m->seen == NULL)
+        if (j->m->seen == NULL || j->tiler.maker->exact)
             continue;
         bool seen = j->m->seen[hg_model_seen(j->m, hg_example_norm(j, w, r))] != 0;
         w->equal[r] = seen ? hg_equal_table_find(&j->m->equal, &j->all_sv, &j->x, row + r) : 0;
@@ -181,7 +186,8 @@ static hinge_status decide_by_tiles(const struct hg_prediction *j, struct hg_wor
     const hinge_model *m = j->m;
     struct hg_tiler tiler = j->tiler;
     double largest = look_at_examples(j, w, row, rows);
-    tiler.close = hg_tiler_close(&tiler.kernel, tiler.type, tiler.d, HG_MAX(largest, m->largest_norm));
+    if (!tiler.maker->exact)
+        tiler.close = hg_tiler_close(&tiler.kernel, tiler.type, tiler.d, HG_MAX(largest, m->largest_norm));
     if (tiler.close > 0)
         tiler.maker = &hg_gemm;
     struct hg_left left = tiler.maker == j->tiler.maker ? w->left : w->close;

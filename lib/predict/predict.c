@@ -21,6 +21,7 @@
 
 enum { STACK_BYTES = 1 << 16 }; /* a small batch needs no allocation */
 enum { MANY_ROWS = 64 };         /* worth panels of the SVs of their own */
+enum { WIDE = 64 }; /* features from which on values by integers take as long in f64, which leaves nothing open */
 enum { MANY_VALUES = 1 << 22 };  /* worth a look at whether f32 does for a small model */
 
 /* Returns the examples of a block: by their number alone, so that the bits do not depend on the threads. Few examples'
@@ -138,7 +139,8 @@ static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, st
     const struct hg_maker *maker = j->tiler.maker;
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
     bool tiles = m->sv_serial == NULL && m->weights == NULL;
-    bool close = maker->keeps && j->tiler.type == HINGE_F64 && row->of_distance; /* may be: by GEMM then */
+    /* may be: by GEMM then */
+    bool close = maker->keeps && !maker->exact && j->tiler.type == HINGE_F64 && row->of_distance;
     bool read = hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) != NULL; /* where they lie */
     bool packed = tiles && ((!maker->keeps && !(maker->plain && read)) || (close && !read));
     w->any_equal = false;
@@ -255,7 +257,8 @@ static hinge_status check_maker(const hinge_model *m, const hinge_matrix *x, con
     const struct hg_points points = { .x = *x, .n = x->rows };
     if (o->maker != HINGE_MAKER_AUTO && o->maker != HINGE_MAKER_GEMM && m->weights != NULL)
         return hg_fail(err, HINGE_EINVAL, "maker: a linear model predicts by its weights, which is gemm");
-    return hg_maker_check(&tiler, &points, err);
+    return o->maker == HINGE_MAKER_INTEGERS ? HINGE_OK /* who are looked for later */
+                                            : hg_maker_check(&tiler, &points, err);
 }
 
 /* Refuses columns that are not the model's. A precomputed kernel's rows may be longer, and a model without support
@@ -285,24 +288,28 @@ static hinge_status take_sv(struct hg_prediction *j, void **room, hinge_error *e
     const uint32_t *order = j->sv.order;
     hinge_dtype type = j->tiler.type;
     bool f32 = type == HINGE_F32, coefs = order != NULL || (f32 && m->coef32 == NULL);
-    bool panels = j->tiler.maker->keeps && (order != NULL || m->panels == NULL || f32 != m->f32_is_enough);
+    const struct hg_maker *maker = j->tiler.maker;
+    bool same = maker == &hg_by_integers ? j->sv.integers->loop == m->integers.loop
+                                         : m->integers.grid.most == 0 && f32 == m->f32_is_enough;
+    bool panels = maker->keeps && (order != NULL || m->panels == NULL || !same);
     size_t count = hg_model_coef_rows(m) * m->n_sv, size = hg_size_of(type);
-    size_t values = hg_panels_size(m->n_sv, m->d, type);
-    size_t places = order != NULL && m->seen != NULL ? m->n_sv : 0, width = hg_panel_cols(type);
+    size_t bytes = panels ? maker->right_bytes(&j->tiler, &j->sv, m->n_sv) : 0;
+    size_t places = order != NULL && m->seen != NULL ? m->n_sv : 0;
     void *coef, *panel;
     uint32_t *place;
     j->coef = f32 ? (const void *)m->coef32 : (const void *)m->coef;
     j->panels = m->panels;
     if (coefs || panels)
         HG_TRY(HG_MAKE(err, "support vectors", HG_VALUES(coef, coefs ? 2 * count : 0, size), HG_ARRAY(place, places),
-                       HG_VALUES(panel, panels ? values + width * m->d : 0, size)));
+                       HG_VALUES(panel, panels ? hg_aligned(bytes) + maker->room(&j->tiler) : 0, 1)));
     *room = coefs || panels ? coef : NULL;
     if (coefs && f32)
         hg_model_coef32(m, order, coef);
     for (size_t i = 0; coefs && !f32 && i < count; i++)
         ((double *)coef)[i] = m->coef[i - i % m->n_sv + order[i % m->n_sv]];
     if (panels)
-        hg_points_panels(&j->sv, NULL, 0, m->n_sv, type, panel, (char *)panel + values * size, m->d);
+        maker->set_right(&j->tiler, &(struct hg_right){ .count = m->n_sv, .origin = { &j->sv, NULL, 0 } }, panel,
+                         (char *)panel + hg_aligned(bytes));
     for (size_t i = 0; i < places; i++)
         place[order[i]] = (uint32_t)i;
     j->coef = coefs ? coef : j->coef;
@@ -326,6 +333,19 @@ static hinge_status leave_out_far(struct hg_prediction *j, int threads, hinge_er
     return HINGE_OK;
 }
 
+/* Brings whole numbers of examples and SVs into their orders. */
+static void take_integers(struct hg_prediction *j)
+{
+    j->sv.integers = NULL;
+    if (j->x.integers == NULL)
+        return;
+    j->sv_integers = j->m->integers;
+    j->sv_integers.loop = j->x_integers.loop;
+    j->sv_integers.order = j->sv.order;
+    j->x_integers.order = j->x.order;
+    j->sv.integers = &j->sv_integers;
+}
+
 /* Predicts the examples of the job in one type. all: they may be sorted, which a few that are predicted again may not
  * be, since their order is their list. Panels that the model keeps in the other type are made anew for MANY_ROWS and
  * more. */
@@ -333,7 +353,8 @@ static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool a
 {
     const hinge_model *m = j->m;
     bool f32 = type == HINGE_F32, dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL;
-    bool lists = m->panels != NULL && (f32 == m->f32_is_enough || j->x.n >= MANY_ROWS);
+    bool keeps = m->panels != NULL && m->integers.grid.most == 0 && f32 == m->f32_is_enough;
+    bool lists = m->lists && j->x.integers == NULL && (keeps || j->x.n >= MANY_ROWS);
     void *room = NULL;
     j->tiler.type = type;
     hg_tiler_choose(&j->tiler, &j->x);
@@ -348,6 +369,7 @@ static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool a
     j->summed = hg_kernel_row(m->kernel.type)->of_distance && hg_model_coef_rows(m) == 1;
     if (dots && all)
         HG_TRY(leave_out_far(j, threads, err));
+    take_integers(j);
     hinge_status status = take_sv(j, &room, err);
     HG_THEN(status, predict_all(j, threads, err));
     hg_free(room);
@@ -401,8 +423,9 @@ static hinge_status predict_with(struct hg_prediction *j, int threads, hinge_err
 {
     const hinge_model *m = j->m;
     bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL && m->n_sv > 0;
+    bool wide = j->x.integers != NULL && m->d >= WIDE;
     bool f32 = j->as_asked ? !m->beyond_f32
-                           : j->options->precision == HINGE_PRECISION_AUTO &&
+                           : j->options->precision == HINGE_PRECISION_AUTO && !wide &&
                                  (j->values ? m->f32_for_values : m->f32_is_enough || small_in_f32(j));
     return dots && f32 ? predict_in_f32(j, threads, err) : predict_as(j, HINGE_F64, true, threads, err);
 }
@@ -435,6 +458,19 @@ static hinge_status predict_aside(struct hg_prediction *j, hinge_dtype type, voi
     return status;
 }
 
+/* Finds the numbers of examples on the support vectors' grid, where products of these are faster. */
+static hinge_status look_for_integers(struct hg_prediction *j, int threads, hinge_error *err)
+{
+    const struct hg_grid *grid = &j->m->integers.grid;
+    hinge_maker asked = j->tiler.asked;
+    bool wanted = asked == HINGE_MAKER_AUTO || asked == HINGE_MAKER_INTEGERS;
+    if (grid->most > 0 && wanted)
+        HG_TRY(hg_integers_match(&j->x_integers, grid, &j->x, j->tiler.maps->number, threads, err));
+    if (j->x_integers.grid.most > 0)
+        j->x.integers = &j->x_integers;
+    return asked == HINGE_MAKER_INTEGERS ? hg_maker_check(&j->tiler, &j->x, err) : HINGE_OK;
+}
+
 /* Predicts into labels and decisions of `type`. */
 static hinge_status predict_checked(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
                             hinge_dtype type, void *labels, void *decisions, hinge_error *err)
@@ -455,10 +491,12 @@ static hinge_status predict_checked(const hinge_model *m, const hinge_matrix *x,
     j.values = decisions != NULL || hinge_task_info(m->task)->regresses;
     j.as_asked = o->precision == HINGE_PRECISION_F32;
     int threads = team_for(m, x->rows, o->threads);
+    HG_TRY(look_for_integers(&j, threads, err));
     pthread_mutex_init(&j.lock, NULL);
     bool aside = type == HINGE_F32 || m->kernel.type == HINGE_USER || o->progress != NULL;
     status = aside ? predict_aside(&j, type, labels, decisions, threads, err) : predict_with(&j, threads, err);
     pthread_mutex_destroy(&j.lock);
+    hg_integers_free(&j.x_integers);
     return status == HINGE_OK ? hg_ok(err) : status;
 }
 

@@ -15,10 +15,11 @@ struct hg_prediction {
     const hinge_model *m;
     struct hg_points x; /* the examples, less the model's shift */
     struct hg_tiler tiler;
+    struct hg_integers x_integers, sv_integers; /* of examples and SVs, in the order in which they are taken */
     struct hg_points sv, all_sv; /* as they are taken, and in the model's order */
     const void *sv_norms; /* in the tiler's type, or NULL */
     const void *coef;     /* [coef rows * n_sv] in the tiler's type */
-    const void *panels;   /* of the SVs, where the tiler works by lists */
+    const void *panels;   /* of the SVs, where the tiler's maker has such */
     bool summed;          /* values are summed as they are made, for one row of coef */
     struct hg_nearby nearby;
     uint32_t *place;      /* [n_sv] of each SV in the order of nearby; NULL: their own */

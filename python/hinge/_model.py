@@ -329,9 +329,9 @@ def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, pr
         gamma (None: 1 / d), coef0, degree; C, nu, p, tau, eps; sample_weight, class_weight (a dict by label);
         scaling=(lower, upper), which the model keeps; positive_class, beta0, precomputed_index; and any other field of
         hinge_params that is a number or a word: solver ("auto", "smo", "interior_point"), precision ("auto", "f32",
-        "f64"), maker ("auto", "gemm", "panels", "lists", "counts"), multiclass ("one_vs_one", "one_vs_rest"),
-        probability, no_bias, rank, shrinking, newton, threads,
-        cache_bytes, working_set, max_iter, time_limit, seed, cpu_level, profile.
+        "f64"), maker ("auto", "gemm", "panels", "lists", "counts", "integers"), multiclass ("one_vs_one",
+        "one_vs_rest"), probability, no_bias, rank, shrinking, newton, threads, cache_bytes, working_set,
+        max_iter, time_limit, seed, cpu_level, profile.
 
     Returns
     -------

@@ -97,8 +97,8 @@ static void check_data(const hinge_data *data)
 
 static void check_written(const hinge_data *data)
 {
-    hinge_data_options options = { .format = HINGE_FORMAT_LIBSVM, .type = data->x.type == HINGE_F32 ? HINGE_F32 : HINGE_F64,
-                                   .min_cols = data->x.cols };
+    hinge_dtype type = data->x.type == HINGE_F32 ? HINGE_F32 : HINGE_F64;
+    hinge_data_options options = { .format = HINGE_FORMAT_LIBSVM, .type = type, .min_cols = data->x.cols };
     hinge_data again = { 0 };
     hinge_error err;
     CHECK(hinge_data_write(fuzz_file(), &data->x, data->y, &err) == HINGE_OK);

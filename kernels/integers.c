@@ -1,0 +1,346 @@
+/*
+ * Points of whole numbers (integers.h): whether values are on a grid, and their numbers there. Bytes as they lie are
+ * looked at once, by which values there are. Of other values some rows are read first: their distinct values, at most
+ * 256, have differences that are multiples of one step, which Euclid's algorithm finds; values that are measured have
+ * none, and are given up here. A pass over all rows then makes the numbers, and ends at the first value that is not on
+ * the grid.
+ */
+#include "kernels/integers.h"
+#include "kernels/points.h"
+#include "lib/base/team.h"
+
+#include "hg_config.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { VALUES = 256, SAMPLE = 64, POINTS = 256 }; /* of a grid; rows that are read first; in a piece */
+
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
+
+extern const struct hg_integer_loop hg_integers_plain[3], hg_integers_v2[3], hg_integers_v3[3], hg_integers_v4[3];
+
+/* Stands in the order in which loops are preferred: the last that runs is taken. */
+const struct hg_integer_loop *hg_integer_loop_number(size_t k)
+{
+#if HG_X86_LEVELS
+    static const struct hg_integer_loop *const level[] = { hg_integers_plain, hg_integers_v2, hg_integers_v3,
+                                                           hg_integers_v4 };
+#else
+    static const struct hg_integer_loop *const level[] = { hg_integers_plain };
+#endif
+    return k / 3 < sizeof level / sizeof *level ? &level[k / 3][k % 3] : NULL;
+}
+
+bool hg_integer_loop_runs(const struct hg_integer_loop *loop)
+{
+    return loop->name != NULL && loop->level <= hg_cpu_level(0) && hg_cpu_has(loop->needs);
+}
+
+const struct hg_integer_loop *hg_integer_loop(int level, bool bits)
+{
+    const struct hg_integer_loop *best = NULL, *loop;
+    for (size_t k = 0; (loop = hg_integer_loop_number(k)) != NULL; k++)
+        if (loop->level <= HG_MAX(level, 1) && bits == (loop->group == 32) && hg_integer_loop_runs(loop))
+            best = loop;
+    return best;
+}
+
+/* ---- the grid ---------------------------------------------------------------------------------------------------- */
+
+/* Returns what values may be off their places by: some units of the last place of the largest. */
+static double tolerance(double least, double most)
+{
+    return 8 * DBL_EPSILON * fmax(fabs(least), fabs(most));
+}
+
+/* Puts a value among those seen, which rise; false: there is no room for one more. */
+static bool note_value(double *value, size_t *count, double x)
+{
+    size_t low = 0, high = *count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (value[middle] < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < *count && value[low] == x)
+        return true;
+    if (*count == VALUES)
+        return false;
+    memmove(value + low + 1, value + low, (*count - low) * sizeof *value);
+    value[low] = x;
+    (*count)++;
+    return true;
+}
+
+/* Finds the largest step of which all differences of values [count], which rise, are multiples, by Euclid's algorithm;
+ * steps that are less than 1/255 of the range are none. A remainder may be off by 255 times what values are, twice.
+ * Where 0 or -128 steps can be k = 0 they are: bytes have their own values for numbers, and examples that are to have
+ * the same grid more room. */
+static bool find_grid(const double *value, size_t count, struct hg_grid *grid)
+{
+    double range = count > 0 ? value[count - 1] - value[0] : 0, step = range;
+    double off = count > 0 ? 2 * VALUES * tolerance(value[0], value[count - 1]) : 0;
+    *grid = (struct hg_grid){ 0 };
+    if (!(range > 2 * VALUES * off) || !(range <= DBL_MAX / 4) || !(range > DBL_MIN * 1e6))
+        return false;
+    for (size_t k = 1; k < count; k++)
+        for (double rest = value[k] - value[k - 1]; rest > off;) {
+            double more = fmod(step, rest);
+            step = rest;
+            rest = more > step - off ? 0 : more;
+            if (step * (VALUES - 0.5) < range)
+                return false;
+        }
+    double steps = round(range / step);
+    grid->step = range / steps;
+    grid->origin = value[0];
+    grid->most = (int)steps;
+    grid->bits = steps == 1;
+    double first = round(value[0] / grid->step);
+    bool whole = !grid->bits && fabs(first * grid->step - value[0]) <= off;
+    if (whole && first >= 0 && first + steps < VALUES)
+        grid->origin = 0, grid->most += (int)first;
+    else if (whole && first >= -128 && first + steps < 128)
+        grid->origin = -128 * grid->step, grid->most += (int)first + 128;
+    return true;
+}
+
+/* Says whether sums of d products fit 31 bits. */
+static bool fits_sums(const struct hg_grid *grid, size_t d)
+{
+    return d > 0 && (double)grid->most * (double)grid->most * (double)d < 0x1p31;
+}
+
+/* ---- bytes as they lie ------------------------------------------------------------------------------------------- */
+
+/* Says whether points are rows of bytes, and nothing is done to them. */
+static bool are_bytes(const struct hg_points *points)
+{
+    const hinge_matrix *x = &points->x;
+    return (x->type == HINGE_U8 || x->type == HINGE_I8) && hg_matrix_by_rows(x) && points->more == NULL &&
+           points->factor == NULL && points->offset == NULL && points->origin == NULL;
+}
+
+struct bytes { /* which there are */
+    const struct hg_points *points;
+    uint8_t seen[VALUES]; /* atomic */
+};
+
+static void see_some(void *arg, int thread, size_t first, size_t end)
+{
+    struct bytes *b = arg;
+    const hinge_matrix *x = &b->points->x;
+    uint8_t seen[VALUES] = { 0 };
+    (void)thread;
+    for (size_t i = first; i < end; i++) {
+        size_t row = b->points->order != NULL ? b->points->order[i] : i;
+        const uint8_t *byte = (const uint8_t *)x->data + row * x->stride;
+        for (size_t c = 0; c < x->cols; c++)
+            seen[byte[c]] = 1;
+    }
+    for (int k = 0; k < VALUES; k++)
+        if (seen[k])
+            __atomic_store_n(&b->seen[k], 1, __ATOMIC_RELAXED);
+}
+
+/* Takes bytes for numbers where they lie: as they are (less -128, where they have signs), whatever their greatest
+ * common divisor, or, of two values, one of them as a bit. given: the grid that they are to have; NULL: their own. */
+static void take_bytes(struct hg_integers *n, const struct hg_points *points, const struct hg_grid *given, int threads)
+{
+    struct bytes bytes = { .points = points };
+    double value[VALUES], origin = points->x.type == HINGE_I8 ? -128 : 0;
+    size_t count = 0;
+    struct hg_grid grid;
+    hg_share(threads, points->n, POINTS, see_some, &bytes);
+    for (int k = (int)origin; k < (int)origin + VALUES; k++)
+        if (bytes.seen[(uint8_t)k])
+            value[count++] = k;
+    if (given == NULL && !find_grid(value, count, &grid))
+        return;
+    if (given != NULL)
+        grid = *given;
+    if (!grid.bits && given != NULL && (grid.step != 1 || grid.origin != origin))
+        return;
+    for (size_t k = 0; grid.bits && k < count; k++)
+        if (value[k] != grid.origin && value[k] != grid.origin + grid.step)
+            return;
+    if (!grid.bits)
+        grid = (struct hg_grid){ origin, 1, (int)(value[count - 1] - origin), false };
+    if (!fits_sums(&grid, points->x.cols))
+        return;
+    n->grid = grid;
+    n->code = points->x.data;
+    n->stride = points->x.stride;
+    n->order = points->order;
+    n->flip = origin < 0 ? 128 : 0;
+    n->one = (uint8_t)(int)(grid.origin + grid.step);
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+struct coding { /* of points, in work */
+    const struct hg_points *points;
+    struct hg_grid grid;
+    uint8_t *to; /* [n * d] */
+    double *x;   /* [threads * d] */
+    double off;
+    double most; /* atomic: the largest k */
+    int strange; /* atomic: a value is not on the grid */
+};
+
+/* Makes a row's numbers; false: some value has none. Both loops are vectorised, and say at their end what they saw. */
+static bool code_row(const struct coding *c, const double *x, size_t d, uint8_t *to, int *largest)
+{
+    const double origin = c->grid.origin, step = c->grid.step, inverse = 1 / step, off = c->off;
+    double worst = 0, least = 0, most = *largest;
+    for (size_t f = 0; f < d; f++) {
+        double k = nearbyint((x[f] - origin) * inverse), error = fabs(origin + k * step - x[f]);
+        worst = error > worst ? error : worst;
+        least = k < least ? k : least;
+        most = k > most ? k : most;
+        to[f] = (uint8_t)(int)(k < 0 ? 0 : k > VALUES - 1 ? VALUES - 1 : k);
+    }
+    *largest = (int)fmin(most, VALUES);
+    return worst <= off && least >= 0 && most < VALUES;
+}
+
+static void code_some(void *arg, int thread, size_t first, size_t end)
+{
+    struct coding *c = arg;
+    size_t d = c->points->x.cols;
+    double *x = c->x + (size_t)thread * d;
+    int largest = 0;
+    for (size_t i = first; i < end && __atomic_load_n(&c->strange, __ATOMIC_RELAXED) == 0; i++) {
+        hg_points_given(c->points, i, 0, d, x);
+        if (!code_row(c, x, d, c->to + i * d, &largest))
+            __atomic_store_n(&c->strange, 1, __ATOMIC_RELAXED);
+    }
+    hg_raise(&c->most, (double)largest);
+}
+
+/* Reads some rows, from all over the points, and finds the grid of their values. */
+static bool sample_grid(const struct hg_points *points, double *x, struct hg_grid *grid)
+{
+    size_t d = points->x.cols, rows = HG_MIN(points->n, (size_t)SAMPLE), count = 0;
+    double value[VALUES];
+    for (size_t r = 0; r < rows; r++) {
+        hg_points_given(points, r * points->n / rows, 0, d, x);
+        for (size_t f = 0; f < d; f++)
+            if ((f == 0 || x[f] != x[f - 1]) && !note_value(value, &count, x[f]))
+                return false;
+    }
+    return find_grid(value, count, grid);
+}
+
+/* Copies points' numbers. Rows that were not read first may have larger ones than those that were. */
+static hinge_status copy_codes(struct hg_integers *n, const struct hg_points *points, const struct hg_grid *given,
+                               int threads, hinge_error *err)
+{
+    struct coding c = { .points = points };
+    size_t d = points->x.cols;
+    HG_TRY(HG_MAKE(err, "a row of values", HG_TABLE(c.x, (size_t)threads, d)));
+    bool on = given != NULL || sample_grid(points, c.x, &c.grid);
+    if (given != NULL)
+        c.grid = *given;
+    if (!on || !fits_sums(&c.grid, d)) {
+        hg_free(c.x);
+        return HINGE_OK;
+    }
+    c.off = tolerance(c.grid.origin, c.grid.origin + (VALUES - 1) * c.grid.step);
+    c.to = hg_alloc(points->n, d);
+    if (c.to == NULL) {
+        hg_free(c.x);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the whole numbers of %zu rows", points->n);
+    }
+    hg_share(threads, points->n, POINTS, code_some, &c);
+    hg_free(c.x);
+    c.grid.most = HG_MAX((int)c.most, 1);
+    c.grid.bits = given != NULL ? given->bits : c.grid.most == 1;
+    if (c.strange != 0 || (c.grid.bits && c.grid.most > 1) || !fits_sums(&c.grid, d)) {
+        hg_free(c.to);
+        return HINGE_OK;
+    }
+    n->grid = c.grid;
+    n->code = n->own = c.to;
+    n->stride = d;
+    n->one = 1;
+    return HINGE_OK;
+}
+
+struct summing {
+    const struct hg_integers *n;
+};
+
+static void sum_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct hg_integers *n = ((const struct summing *)arg)->n;
+    (void)thread;
+    for (size_t i = first; i < end; i++) {
+        size_t row = n->order != NULL ? n->order[i] : i;
+        const uint8_t *byte = n->code + row * n->stride;
+        uint32_t sum = 0, square = 0;
+        if (n->grid.bits)
+            for (size_t f = 0; f < n->d; f++)
+                sum += byte[f] == n->one;
+        else
+            for (size_t f = 0; f < n->d; f++) {
+                uint32_t k = byte[f] ^ n->flip;
+                sum += k;
+                square += k * k;
+            }
+        n->sum[row] = sum;
+        n->square[row] = n->grid.bits ? sum : square;
+    }
+}
+
+/* Sums each row's numbers, once for all sides that have it. */
+static hinge_status sum_rows(struct hg_integers *n, size_t rows, int threads, hinge_error *err)
+{
+    hinge_status status = HG_MAKE(err, "sums of rows", HG_ARRAY(n->square, rows), HG_ARRAY(n->sum, rows));
+    if (status == HINGE_OK)
+        hg_share(threads, n->n, POINTS, sum_some, &(struct summing){ n });
+    return status;
+}
+
+static hinge_status take(struct hg_integers *n, const struct hg_points *points, const struct hg_grid *given,
+                         int level, int threads, hinge_error *err)
+{
+    *n = (struct hg_integers){ .n = points->n, .d = points->x.cols };
+    if (n->n == 0 || n->d == 0)
+        return HINGE_OK;
+    if (are_bytes(points))
+        take_bytes(n, points, given, threads);
+    hinge_status status = HINGE_OK;
+    if (n->grid.most == 0 && !(are_bytes(points) && given == NULL))
+        status = copy_codes(n, points, given, threads, err);
+    if (status != HINGE_OK || n->grid.most == 0)
+        return status;
+    n->loop = hg_integer_loop(level, n->grid.bits);
+    status = sum_rows(n, n->own != NULL ? n->n : points->x.rows, threads, err);
+    if (status != HINGE_OK)
+        hg_integers_free(n);
+    return status;
+}
+
+hinge_status hg_integers_init(struct hg_integers *n, const struct hg_points *points, int level, int threads,
+                              hinge_error *err)
+{
+    return take(n, points, NULL, level, threads, err);
+}
+
+hinge_status hg_integers_match(struct hg_integers *n, const struct hg_grid *grid, const struct hg_points *points,
+                               int level, int threads, hinge_error *err)
+{
+    return take(n, points, grid, level, threads, err);
+}
+
+void hg_integers_free(struct hg_integers *n)
+{
+    hg_free(n->own);
+    hg_free(n->square);
+    *n = (struct hg_integers){ 0 };
+}

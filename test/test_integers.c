@@ -1,0 +1,403 @@
+/*
+ * Whole numbers (kernels/integers.h): which points are such; products of every loop that the processor runs, at the
+ * largest numbers too, by plain sums in 64 bits; tiles of every kernel from every type by the scalar definition;
+ * trainings from bytes beside those from the same values in doubles; what is no number of a matrix of two-byte floats.
+ */
+#include "kernels/gram.h"
+#include "kernels/integers.h"
+#include "test/support.h"
+
+#include <math.h>
+
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
+
+enum { ROWS = 61, COLS = 130 }; /* more than a block of rows, and than two panels */
+
+/* Bytes k of all points: 0: drawn from 0..255, 1: all 255, 2: 0 and 255, 3: 0 and 1. */
+static uint8_t *bytes_drawn(uint64_t *seed, size_t count, int kind)
+{
+    uint8_t *k = get(count, 1);
+    for (size_t i = 0; i < count; i++)
+        k[i] = kind == 0 ? (uint8_t)draw(seed) : kind == 1 ? 255 : (uint8_t)(draw(seed) % 2 * (kind == 2 ? 255 : 1));
+    return k;
+}
+
+static void check_loop(const struct hg_integer_loop *loop, size_t d, int kind)
+{
+    enum { N = ROWS + COLS };
+    uint64_t seed = 20261127 + d;
+    uint8_t *k = bytes_drawn(&seed, N * d, kind);
+    uint32_t *square = get(N, sizeof *square), *sum = get(N, sizeof *sum);
+    for (size_t i = 0; i < N; i++)
+        for (size_t f = 0; f < d; f++)
+            sum[i] += k[i * d + f], square[i] += (uint32_t)k[i * d + f] * k[i * d + f];
+    bool bits = loop->group == 32;
+    struct hg_integers n = { .grid = { 0, 1, bits ? 1 : 255, bits }, .n = N, .d = d, .stride = d, .code = k, .one = 1,
+                             .square = square, .sum = sum, .loop = loop };
+    struct hg_points points = { .x = { k, HINGE_U8, N, d, d }, .n = N, .integers = &n };
+    struct hg_tiler tiler = { hinge_kernel_linear(), hg_maps(1), HINGE_F64, d, .maker = &hg_by_integers };
+    struct hg_left left = { .origin = { &points, NULL, 0 } };
+    char *memory = get(hg_by_integers.lay_left(&tiler, &points, ROWS, NULL, &left), 1);
+    hg_by_integers.lay_left(&tiler, &points, ROWS, memory, &left);
+    for (size_t r = 0; r < ROWS; r++)
+        hg_by_integers.set_left(&tiler, &left, r, NULL);
+    uint32_t *panel = get(hg_by_integers.right_bytes(&tiler, &points, COLS), 1);
+    struct hg_right right = { .count = COLS, .origin = { &points, NULL, ROWS } };
+    hg_by_integers.set_right(&tiler, &right, panel, NULL);
+    size_t group = (size_t)loop->group, words = (d + group - 1) / group;
+    size_t side = (words + HG_INTEGER_HEAD) * HG_INTEGER_COLS;
+    int32_t out[ROWS * HG_INTEGER_COLS];
+    for (size_t c0 = 0; c0 < COLS; c0 += HG_INTEGER_COLS, panel += side) {
+        size_t cols = HG_MIN((size_t)HG_INTEGER_COLS, COLS - c0);
+        loop->products((const uint32_t *)left.x + 4, left.ld, ROWS, panel + HG_INTEGER_HEAD * HG_INTEGER_COLS, words,
+                       out, HG_INTEGER_COLS);
+        for (size_t r = 0; r < ROWS; r++) {
+            struct hg_integer_row row = { .bits = bits, .square = square[r] };
+            double distance[HG_INTEGER_COLS], dot[HG_INTEGER_COLS];
+            loop->measure(&row, cols, out + r * HG_INTEGER_COLS, panel, HINGE_F64, distance);
+            row.dots = true;
+            row.half = 0.5;
+            loop->measure(&row, cols, out + r * HG_INTEGER_COLS, panel, HINGE_F64, dot);
+            for (size_t c = 0; c < cols; c++) {
+                int64_t far = 0, product = 0;
+                for (size_t f = 0; f < d; f++) {
+                    int64_t a = k[r * d + f], b = k[(ROWS + c0 + c) * d + f];
+                    far += (a - b) * (a - b);
+                    product += a * b;
+                }
+                assert_true(distance[c] == (double)far);
+                assert_true(dot[c] == (double)product);
+            }
+        }
+    }
+}
+
+TEST(test_products_of_every_loop)
+{
+    static const size_t d[] = { 1, 2, 3, 4, 5, 31, 32, 33, 63, 67, 128, 784, 1025 };
+    const struct hg_integer_loop *loop;
+    size_t ran = 0;
+    for (size_t k = 0; (loop = hg_integer_loop_number(k)) != NULL; k++) {
+        if (!hg_integer_loop_runs(loop))
+            continue;
+        ran++;
+        for (size_t i = 0; i < sizeof d / sizeof *d; i++)
+            for (int kind = loop->group == 32 ? 3 : 0; kind < 4; kind++)
+                check_loop(loop, d[i], kind);
+    }
+    assert_true(ran >= 2 * (size_t)hg_cpu_level(0));
+}
+
+/* At the most features that sums have room for: of 0 and 255 all products are the largest, or none. */
+TEST(test_products_near_overflow)
+{
+    const struct hg_integer_loop *loop;
+    for (size_t k = 0; (loop = hg_integer_loop_number(k)) != NULL; k++)
+        if (hg_integer_loop_runs(loop) && loop->group != 32) {
+            check_loop(loop, 33000, 1);
+            check_loop(loop, 33000, 2);
+        }
+}
+
+/* ---- which points are such --------------------------------------------------------------------------------------- */
+
+/* Values origin + k step of points, k below `levels`, at least one of each. */
+static struct set on_grid(uint64_t seed, size_t n, size_t d, double origin, double step, unsigned levels)
+{
+    struct set s = set_new(n, d);
+    for (size_t i = 0; i < n * d; i++)
+        s.x[i] = origin + (double)(i < levels ? i : draw(&seed) % levels) * step;
+    for (size_t i = 0; i < n; i++) {
+        double side = 0;
+        for (size_t f = 0; f < d; f++)
+            side += (s.x[i * d + f] - origin) / step * (f % 2 ? 1 : -1);
+        s.y[i] = side + (double)levels * draw_normal(&seed) > (d % 2 ? -(double)levels / 2 : 0) ? 1 : -1;
+    }
+    return s;
+}
+
+static void free_integers(void *integers)
+{
+    hg_integers_free(integers);
+}
+
+static struct hg_integers *integers_of(const struct hg_points *points)
+{
+    struct hg_integers *n = get(1, sizeof *n);
+    assert_ok(hg_integers_init(n, points, hg_cpu_level(0), 2, &err));
+    at_end(free_integers, n);
+    return n;
+}
+
+static struct hg_grid grid_of(const struct set *s)
+{
+    struct hg_points points = { .x = set_matrix(s), .n = s->n };
+    return integers_of(&points)->grid;
+}
+
+TEST(test_what_is_on_a_grid)
+{
+    static const struct grid {
+        double origin, step;
+        unsigned levels;
+    } like[] = { { 0, 1, 256 }, { -128, 1, 256 }, { 0, 1.0 / 255, 256 }, { -1, 2.0 / 255, 256 }, { 0, 1, 3 },
+                 { -1, 2, 2 },  { 5, 1, 16 },     { 1e6, 0.25, 100 },    { -0.7, 0.1, 15 },      { 0, 1e-30, 200 } };
+    for (size_t k = 0; k < sizeof like / sizeof *like; k++) {
+        const struct grid *g = &like[k];
+        struct set s = on_grid(k, 300, 7, g->origin, g->step, g->levels);
+        struct hg_points points = { .x = set_matrix(&s), .n = s.n };
+        const struct hg_integers *n = integers_of(&points);
+        assert_close(n->grid.step, g->step, 1e-12);
+        assert_true(n->grid.most < 256 && n->grid.bits == (g->levels == 2));
+        for (size_t i = 0; i < s.n * s.d; i++)
+            assert_near(n->grid.origin + n->code[i] * n->grid.step, s.x[i], 1e-14 * (fabs(g->origin) + 256 * g->step));
+        for (size_t i = 0; i < s.n; i++) {
+            uint32_t square = 0, sum = 0;
+            for (size_t f = 0; f < s.d; f++)
+                sum += n->code[i * 7 + f], square += (uint32_t)n->code[i * 7 + f] * n->code[i * 7 + f];
+            assert_true(n->sum[i] == sum && n->square[i] == square);
+        }
+        double *last = s.x + s.n * s.d - 1, was = *last;
+        *last += g->step * 1e-6; /* off its place */
+        assert_int_equal(grid_of(&s).most, 0);
+        *last = was + 300 * g->step; /* too far */
+        assert_int_equal(grid_of(&s).most, 0);
+        *last = was;
+    }
+    struct set same = on_grid(1, 50, 3, 7, 0, 1);
+    assert_int_equal(grid_of(&same).most, 0);
+    struct set real = set_blobs(3, 100, 5, 2, NULL, 0.5);
+    assert_int_equal(grid_of(&real).most, 0);
+    struct set wide = on_grid(2, 2, 33100, 0, 1, 256); /* sums of so many squares are beyond 31 bits */
+    assert_int_equal(grid_of(&wide).most, 0);
+    wide = on_grid(2, 2, 33100, 0, 1, 200);
+    assert_true(grid_of(&wide).most > 0);
+}
+
+/* Examples are to have the numbers of support vectors. */
+TEST(test_examples_on_the_grid_of_others)
+{
+    struct set s = on_grid(5, 60, 9, 0, 0.5, 100), other = on_grid(6, 40, 9, 0, 0.5, 250);
+    struct hg_points points = { .x = set_matrix(&s), .n = s.n }, examples = { .x = set_matrix(&other), .n = other.n };
+    struct hg_grid grid = integers_of(&points)->grid;
+    struct hg_integers n;
+    assert_ok(hg_integers_match(&n, &grid, &examples, hg_cpu_level(0), 2, &err));
+    assert_int_equal(n.grid.most, 249);
+    for (size_t i = 0; i < other.n * other.d; i++)
+        assert_true(n.code[i] * 0.5 == other.x[i]);
+    hg_integers_free(&n);
+    other.x[77] = -0.5;
+    assert_ok(hg_integers_match(&n, &grid, &examples, hg_cpu_level(0), 2, &err));
+    assert_int_equal(n.grid.most, 0);
+    other.x[77] = 0.25;
+    assert_ok(hg_integers_match(&n, &grid, &examples, hg_cpu_level(0), 2, &err));
+    assert_int_equal(n.grid.most, 0);
+    struct set bits = on_grid(7, 60, 9, -1, 2, 2); /* examples of bits are bits */
+    struct hg_points two = { .x = set_matrix(&bits), .n = bits.n };
+    grid = integers_of(&two)->grid;
+    bits.x[5] = 3;
+    assert_ok(hg_integers_match(&n, &grid, &two, hg_cpu_level(0), 2, &err));
+    assert_int_equal(n.grid.most, 0);
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------- */
+
+/* The values of a set in another type, by rows with a gap, or by columns. */
+static hinge_matrix typed(const struct set *s, hinge_dtype type, bool columns)
+{
+    size_t stride = columns ? s->n + 2 : s->d + 3, size = hg_size_of(type);
+    char *data = get((columns ? s->d : s->n) * stride, size);
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t f = 0; f < s->d; f++) {
+            char *to = data + (columns ? f * stride + i : i * stride + f) * size;
+            double v = s->x[i * s->d + f];
+            if (type == HINGE_U8)
+                *(uint8_t *)to = (uint8_t)v;
+            else if (type == HINGE_I8)
+                *(int8_t *)to = (int8_t)v;
+            else if (type == HINGE_F32)
+                *(float *)(void *)to = (float)v;
+            else if (type == HINGE_F64)
+                *(double *)(void *)to = v;
+            else { /* of whole numbers below 2048 and their negatives, and of halves of those */
+                int exponent;
+                double m = frexp(fabs(v), &exponent);
+                unsigned fraction = (unsigned)(m * 2048) & 1023U;
+                uint16_t bits = (uint16_t)(v == 0 ? 0 : (unsigned)(exponent + 14) << 10 | fraction);
+                bits |= v < 0 ? 0x8000 : 0;
+                memcpy(to, &bits, sizeof bits);
+            }
+        }
+    return (hinge_matrix){ data, type, s->n, s->d, stride, columns ? HINGE_COLUMN_MAJOR : HINGE_ROW_MAJOR };
+}
+
+static const hinge_dtype types[] = { HINGE_F32, HINGE_F64, HINGE_U8, HINGE_I8, HINGE_F16 };
+enum { TYPES = sizeof types / sizeof *types };
+
+TEST(test_tiles_of_every_kernel_and_type)
+{
+    enum { N = 150, D = 75, M = 83 };
+    hinge_kernel kernel[] = { hinge_kernel_linear(), hinge_kernel_polynomial(3, 1e-4, 0.5), hinge_kernel_rbf(3e-5),
+                              hinge_kernel_sigmoid(1e-5, -0.1) };
+    for (int k = 0; k < 4 * TYPES * 2 * 2; k++) {
+        hinge_dtype type = types[k / 4 % TYPES], of = k / (4 * TYPES) % 2 ? HINGE_F32 : HINGE_F64;
+        bool columns = k / (8 * TYPES) != 0, has_signs = type == HINGE_I8 || type == HINGE_F16;
+        struct set s = on_grid((uint64_t)k, N, D, has_signs ? -128 : 0, 1, 256);
+        hinge_matrix x = typed(&s, type, columns);
+        uint32_t order[N], rows[M];
+        for (uint32_t i = 0; i < N; i++)
+            order[i] = (i * 7 + 3) % N;
+        double shift[D];
+        for (int f = 0; f < D; f++)
+            shift[f] = 3.7 * f;
+        const hinge_kernel *kind = &kernel[k % 4];
+        struct hg_points points = { .x = x, .n = N, .order = order,
+                                    .shift = kind->type == HINGE_RBF ? shift : NULL };
+        points.integers = integers_of(&points);
+        assert_true(points.integers->grid.most == 255);
+        bool borrowed = (type == HINGE_U8 || type == HINGE_I8) && !columns;
+        assert_true((points.integers->own == NULL) == borrowed);
+        struct hg_tiler tiler = { *kind, hg_maps(hg_cpu_level(0)), of, D, .maker = NULL };
+        struct hg_gram gram;
+        assert_ok(hg_gram_init(&gram, &tiler, &points, NULL, N, NULL, NULL, 2, &err));
+        assert_string_equal(gram.tiler.maker->name, "integers");
+        void *out[M];
+        for (uint32_t r = 0; r < M; r++) {
+            rows[r] = (r * 11 + 1) % N;
+            out[r] = get(N, sizeof(double));
+        }
+        struct hg_fetch f = { rows, M, NULL, N, out, NULL, NULL, NULL, 0, false };
+        assert_int_equal(gram.super.ops->fetch(&gram.super, &f), HINGE_OK);
+        for (size_t r = 0; r < M; r++)
+            for (size_t c = 0; c < N; c++) {
+                double value = of == HINGE_F32 ? (double)((float *)out[r])[c] : ((double *)out[r])[c];
+                double truth = plain_kernel(kind, s.x + order[rows[r]] * D, s.x + order[c] * D, D);
+                assert_near(value, truth, (of == HINGE_F32 ? 1e-6 : 1e-14) * fmax(1, fabs(truth)));
+                if (kind->type == HINGE_RBF && rows[r] == c)
+                    assert_true(value == 1);
+            }
+        hg_gram_free(&gram);
+    }
+}
+
+/* What is asked of all types: kernel blocks, trainings, predictions, certificates. */
+TEST(test_trainings_from_every_type)
+{
+    for (int levels = 2; levels <= 256; levels += 127)
+        for (int task = 0; task < 3; task++) {
+            struct set s = on_grid(9, 500, 41, 0, 1, (unsigned)HG_MIN(levels, 128)), t = on_grid(10, 90, 41, 0, 1, 100);
+            if (levels == 2)
+                t = on_grid(10, 90, 41, 0, 1, 2);
+            hinge_params params = hinge_params_default((hinge_task[]){ HINGE_C_SVC, HINGE_ONE_CLASS,
+                                                                       HINGE_EPSILON_SVR }[task]);
+            params.kernel = hinge_kernel_rbf(0.5 / (41.0 * levels * levels));
+            params.C = 10;
+            params.nu = 0.3;
+            hinge_report report;
+            double objective = 0, *first = NULL;
+            for (int k = 0; k < TYPES; k++) {
+                hinge_matrix x = typed(&s, types[k], false), z = typed(&t, types[k], k == 3);
+                hinge_model *model = trained(&x, s.y, &params, &report);
+                assert_int_equal(report.outcome, HINGE_CONVERGED);
+                if (hg_cpu_level(0) >= 4 && levels > 2)
+                    assert_says(report.path, "integers f");
+                double violation = plain_certify(model, &s, &params).kkt;
+                assert_true(violation <= 2 * params.eps * 1.01);
+                objective = k == 0 ? report.objective : objective;
+                assert_close(report.objective, objective, 1e-12);
+                double decisions[90], *plain = plain_decisions(model, &t);
+                assert_ok(hinge_predict(model, &z, NULL, NULL, decisions, &err));
+                assert_true(largest_difference(decisions, plain, 90) < 1e-9);
+                first = k == 0 ? fit_beta(model, s.n) : first;
+                assert_memory_equal(first, fit_beta(model, s.n), s.n * sizeof *first);
+                hinge_certificate certificate;
+                assert_ok(hinge_certify(model, &x, s.y, &params, &certificate, &err));
+                assert_close(certificate.dual, -report.objective, 1e-9);
+            }
+        }
+}
+
+TEST(test_same_bits_for_any_threads)
+{
+    struct set s = on_grid(11, 900, 64, 0, 1, 256);
+    hinge_matrix x = typed(&s, HINGE_U8, false);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    params.kernel = hinge_kernel_rbf(1e-7);
+    params.C = 5;
+    double *one = NULL, decisions[2][900];
+    for (params.threads = 1; params.threads <= 4; params.threads *= 2) {
+        hinge_model *model = trained(&x, s.y, &params, NULL);
+        one = params.threads == 1 ? fit_beta(model, s.n) : one;
+        assert_memory_equal(one, fit_beta(model, s.n), s.n * sizeof *one);
+        hinge_predict_options options = { .threads = params.threads };
+        assert_ok(hinge_predict(model, &x, &options, NULL, decisions[params.threads > 1], &err));
+        assert_memory_equal(decisions[0], decisions[params.threads > 1], sizeof decisions[0]);
+    }
+}
+
+/* Examples that are not on the support vectors' grid are predicted by reals. */
+TEST(test_predictions_off_the_grid)
+{
+    struct set s = on_grid(12, 400, 50, 0, 1, 256);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    params.kernel = hinge_kernel_rbf(1e-6);
+    hinge_model *model = fit(&s, &params, NULL);
+    struct set t = on_grid(13, 70, 50, 0, 1, 256);
+    for (int k = 0; k < 3; k++) {
+        double *ours = fit_decisions(model, &t, HINGE_PRECISION_F64), *plain = plain_decisions(model, &t);
+        assert_true(largest_difference(ours, plain, t.n) < 1e-10);
+        ours = fit_decisions(model, &t, HINGE_PRECISION_AUTO);
+        assert_true(largest_difference(ours, plain, t.n) < 2e-4);
+        t.x[k * 100 + 7] = k == 0 ? 0.5 : 1e4;
+    }
+}
+
+TEST(test_kernel_blocks_of_bytes)
+{
+    struct set a = on_grid(14, 70, 33, -128, 1, 256), b = on_grid(15, 50, 33, -128, 1, 256);
+    hinge_kernel kernel = hinge_kernel_rbf(1e-5);
+    for (int k = 0; k < 2 * TYPES; k++) {
+        if (types[k / 2] == HINGE_U8)
+            continue;
+        hinge_matrix x = typed(&a, types[k / 2], false), z = typed(&b, HINGE_I8, k % 2 != 0);
+        double out[70 * 50], square[70 * 70];
+        assert_ok(hinge_kernel_block(&kernel, &x, &z, NULL, HINGE_F64, out, 50, &err));
+        assert_ok(hinge_kernel_block(&kernel, &x, &x, NULL, HINGE_F64, square, 70, &err));
+        for (size_t i = 0; i < 70; i++) {
+            for (size_t j = 0; j < 50; j++)
+                assert_near(out[i * 50 + j], plain_kernel(&kernel, a.x + i * 33, b.x + j * 33, 33), 1e-11);
+            for (size_t j = 0; j < 70; j++)
+                assert_near(square[i * 70 + j], plain_kernel(&kernel, a.x + i * 33, a.x + j * 33, 33), 1e-11);
+        }
+    }
+}
+
+/* ---- floats of two bytes ----------------------------------------------------------------------------------------- */
+
+TEST(test_floats_of_two_bytes)
+{
+    for (unsigned bits = 0; bits < 65536; bits++) {
+        int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
+        double sign = bits >> 15 ? -1 : 1, value = hg_from_f16((uint16_t)bits);
+        if (exponent == 31)
+            assert_true(fraction == 0 ? value == sign * INFINITY : isnan(value));
+        else
+            assert_true(value == sign * (exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25)));
+    }
+    uint16_t half[6] = { 0x3c00, 0x0001, 0x83ff, 0x7bff, 0xc000, 0x0000 }; /* 1, subnormals, 65504, -2, 0 */
+    hinge_matrix x = { half, HINGE_F16, 3, 2, 2 };
+    double y[3] = { 1, -1, 1 };
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    trained(&x, y, &params, NULL);
+    hinge_model *model;
+    half[3] = 0x7c00;
+    assert_refused(hinge_train(&model, &x, y, &params, NULL, &err), HINGE_EINVAL, "x: row 1, column 1 is inf");
+    half[3] = 0x7e01;
+    assert_refused(hinge_train(&model, &x, y, &params, NULL, &err), HINGE_EINVAL, "x: row 1, column 1 is nan");
+    x.type = (hinge_dtype)6;
+    assert_refused(hinge_train(&model, &x, y, &params, NULL, &err), HINGE_EINVAL,
+                   "x: not a matrix whose type is a hinge_dtype");
+    x.type = HINGE_U8;
+    assert_refused(hinge_kernel_block(&params.kernel, &x, &x, NULL, HINGE_U8, half, 3, &err), HINGE_EINVAL,
+                   "neither HINGE_F32 nor HINGE_F64");
+}
