@@ -1,4 +1,5 @@
-/* Matrices by columns: all that takes a matrix does the same with it as with the same values by rows. */
+/* Matrices by columns, of bytes and of two-byte floats: all that takes a matrix does the same with it as with the same
+ * values by rows, in f64. */
 #include "test/support.h"
 
 #include <hinge/io.h>
@@ -106,41 +107,87 @@ TEST(precomputed)
     assert_memory_equal(one, two, sizeof one);
 }
 
+static void same_theory(const hinge_matrix *rows, const hinge_matrix *columns)
+{
+    double w[2][D], b[2], f[2][N], radius[2], z[2][N * 28];
+    hinge_kernel kernel = hinge_kernel_rbf(0.3), square = hinge_kernel_polynomial(2, 1, 1);
+    hinge_mercer mercer[2];
+    hinge_scaling scaling[2];
+    hinge_kinds kinds[2];
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_model *model = trained(rows, signs, &params, NULL);
+    for (int k = 0; k < 2; k++) {
+        const hinge_matrix *x = k ? columns : rows;
+        hinge_perceptron_options p = { .rounds = 5, .batch = 8, .bias = 1 };
+        hinge_sgd_options s = { .lambda = 0.01, .epochs = 3, .bias = 1 };
+        assert_int_equal(hinge_perceptron(x, signs, &p, w[k], &b[k], NULL, NULL, NULL), HINGE_OK);
+        assert_int_equal(hinge_sgd(x, signs, &s, w[k], &b[k], NULL, NULL), HINGE_OK);
+        s.bias = 0;
+        assert_int_equal(hinge_sgd(x, signs, &s, w[k], NULL, NULL, NULL), HINGE_OK);
+        assert_int_equal(hinge_linear_decisions(x, w[0], NULL, 1, 0, f[k], NULL), HINGE_OK);
+        assert_int_equal(hinge_radius(x, &kernel, 1, 0, &radius[k], NULL), HINGE_OK);
+        assert_int_equal(hinge_mercer_check(x, &kernel, 0, 0, &mercer[k], NULL), HINGE_OK);
+        assert_int_equal(hinge_polynomial_features(x, &square, 0, z[k], NULL), HINGE_OK);
+        assert_int_equal(hinge_scaling_fit(&scaling[k], x, NULL, 0, 1, NULL), HINGE_OK);
+        assert_int_equal(hinge_kinds_of(model, x, signs, &params, 0, 1e-3, &kinds[k], NULL, NULL), HINGE_OK);
+    }
+    assert_memory_equal(w[0], w[1], sizeof w[0]);
+    assert_true(b[0] == b[1] && radius[0] == radius[1] && mercer[0].smallest == mercer[1].smallest);
+    assert_true(largest_difference(f[0], f[1], N) <= 1e-13);
+    assert_memory_equal(z[0], z[1], sizeof z[0]);
+    assert_memory_equal(scaling[0].low, scaling[1].low, D * sizeof(double));
+    assert_memory_equal(&kinds[0], &kinds[1], sizeof kinds[0]);
+    hinge_scaling_free(&scaling[0]);
+    hinge_scaling_free(&scaling[1]);
+}
+
 TEST(theory)
 {
     for (int type = HINGE_F32; type <= HINGE_F64; type++) {
         hinge_matrix rows, columns;
-        double w[2][D], b[2], f[2][N], radius[2], z[2][N * 28];
-        hinge_kernel kernel = hinge_kernel_rbf(0.3), square = hinge_kernel_polynomial(2, 1, 1);
-        hinge_mercer mercer[2];
-        hinge_scaling scaling[2];
-        hinge_kinds kinds[2];
-        hinge_params params = hinge_params_default(HINGE_C_SVC);
         fill((hinge_dtype)type, false, &rows, &columns);
-        hinge_model *model = trained(&rows, signs, &params, NULL);
-        for (int k = 0; k < 2; k++) {
-            const hinge_matrix *x = k ? &columns : &rows;
-            hinge_perceptron_options p = { .rounds = 5, .batch = 8, .bias = 1 };
-            hinge_sgd_options s = { .lambda = 0.01, .epochs = 3, .bias = 1 };
-            assert_int_equal(hinge_perceptron(x, signs, &p, w[k], &b[k], NULL, NULL, NULL), HINGE_OK);
-            assert_int_equal(hinge_sgd(x, signs, &s, w[k], &b[k], NULL, NULL), HINGE_OK);
-            s.bias = 0;
-            assert_int_equal(hinge_sgd(x, signs, &s, w[k], NULL, NULL, NULL), HINGE_OK);
-            assert_int_equal(hinge_linear_decisions(x, w[0], NULL, 1, 0, f[k], NULL), HINGE_OK);
-            assert_int_equal(hinge_radius(x, &kernel, 1, 0, &radius[k], NULL), HINGE_OK);
-            assert_int_equal(hinge_mercer_check(x, &kernel, 0, 0, &mercer[k], NULL), HINGE_OK);
-            assert_int_equal(hinge_polynomial_features(x, &square, 0, z[k], NULL), HINGE_OK);
-            assert_int_equal(hinge_scaling_fit(&scaling[k], x, NULL, 0, 1, NULL), HINGE_OK);
-            assert_int_equal(hinge_kinds_of(model, x, signs, &params, 0, 1e-3, &kinds[k], NULL, NULL), HINGE_OK);
-        }
-        assert_memory_equal(w[0], w[1], sizeof w[0]);
-        assert_true(b[0] == b[1] && radius[0] == radius[1] && mercer[0].smallest == mercer[1].smallest);
-        assert_true(largest_difference(f[0], f[1], N) <= 1e-13);
-        assert_memory_equal(z[0], z[1], sizeof z[0]);
-        assert_memory_equal(scaling[0].low, scaling[1].low, D * sizeof(double));
-        assert_memory_equal(&kinds[0], &kinds[1], sizeof kinds[0]);
-        hinge_scaling_free(&scaling[0]);
-        hinge_scaling_free(&scaling[1]);
+        same_theory(&rows, &columns);
+    }
+}
+
+/* Whole numbers in types of one and two bytes, by rows and by columns, beside the same in f64. */
+TEST(small_types)
+{
+    static uint8_t bytes[2][D * LD];
+    static uint16_t halves[2][D * LD];
+    hinge_matrix rows, columns;
+    fill(HINGE_F64, false, &rows, &columns);
+    for (int has_signs = 0; has_signs < 2; has_signs++) {
+        for (size_t i = 0; i < N; i++)
+            for (size_t c = 0; c < D; c++) {
+                /* 0 to 6, or -3 to 3, and what these are in two bytes */
+                static const uint16_t half[] = { 0xc200, 0xc000, 0xbc00, 0,      0x3c00,
+                                                 0x4000, 0x4200, 0x4400, 0x4500, 0x4600 };
+                int k = (int)(i * 7 + c * 5 + i * c) % 7 - (signs[i] > 0 ? 1 : 0), v = (k < 0 ? 0 : k) - 3 * has_signs;
+                by_rows[i * D + c] = v;
+                bytes[0][i * D + c] = bytes[1][c * LD + i] = (uint8_t)v;
+                halves[0][i * D + c] = halves[1][c * LD + i] = half[v + 3];
+            }
+        for (int by_columns = 0; by_columns < 2; by_columns++)
+            for (int two = 0; two < 2; two++) {
+                hinge_matrix x = by_columns ? columns : rows;
+                x.type = two ? HINGE_F16 : has_signs ? HINGE_I8 : HINGE_U8;
+                x.data = two ? (const void *)halves[by_columns] : bytes[by_columns];
+                hinge_params params = hinge_params_default(HINGE_C_SVC);
+                params.kernel = two ? hinge_kernel_rbf(0.02) : hinge_kernel_polynomial(2, 0.1, 1);
+                params.eps = 1e-4;
+                params.probability = 1;
+                same_training(&rows, &x, signs, params);
+                params.task = HINGE_EPSILON_SVR;
+                same_training(&rows, &x, targets, params);
+                same_theory(&rows, &x);
+                hinge_data data;
+                const char *path = path_of("small");
+                assert_ok(hinge_data_write(path, &x, signs, &err));
+                assert_ok(hinge_data_read(path, NULL, &data, &err));
+                assert_memory_equal(data.x.data, by_rows, sizeof by_rows);
+                hinge_data_free(&data);
+            }
     }
 }
 
