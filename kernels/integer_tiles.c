@@ -24,8 +24,7 @@ static size_t words_of(const struct hg_points *points, size_t d)
 
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 {
-    (void)t;
-    return points->integers != NULL;
+    return points->integers != NULL && (t->type == HINGE_F32 || !points->integers->grid.rough);
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */

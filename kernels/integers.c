@@ -49,10 +49,11 @@ const struct hg_integer_loop *hg_integer_loop(int level, bool bits)
 
 /* ---- the grid ---------------------------------------------------------------------------------------------------- */
 
-/* Returns what values may be off their places by: some units of the last place of the largest. */
-static double tolerance(double least, double most)
+/* Returns what values may be off their places by: some units of the last place of the largest, in f64, or one of f32
+ * where they are rough. */
+static double tolerance(double least, double most, bool rough)
 {
-    return 8 * DBL_EPSILON * fmax(fabs(least), fabs(most));
+    return (rough ? (double)FLT_EPSILON : 8 * DBL_EPSILON) * fmax(fabs(least), fabs(most));
 }
 
 /* Puts a value among those seen, which rise; false: there is no room for one more. */
@@ -80,12 +81,12 @@ static bool note_value(double *value, size_t *count, double x)
  * steps that are less than 1/255 of the range are none. A remainder may be off by 255 times what values are, twice.
  * Where 0 or -128 steps can be k = 0 they are: bytes have their own values for numbers, and examples that are to have
  * the same grid more room. */
-static bool find_grid(const double *value, size_t count, struct hg_grid *grid)
+static bool find_grid(const double *value, size_t count, bool rough, struct hg_grid *grid)
 {
     double range = count > 0 ? value[count - 1] - value[0] : 0, step = range;
-    double off = count > 0 ? 2 * VALUES * tolerance(value[0], value[count - 1]) : 0;
+    double off = count > 0 ? 2 * VALUES * tolerance(value[0], value[count - 1], rough) : 0;
     *grid = (struct hg_grid){ 0 };
-    if (!(range > 2 * VALUES * off) || !(range <= DBL_MAX / 4) || !(range > DBL_MIN * 1e6))
+    if (!(range > VALUES * off) || !(range <= DBL_MAX / 4) || !(range > DBL_MIN * 1e6))
         return false;
     for (size_t k = 1; k < count; k++)
         for (double rest = value[k] - value[k - 1]; rest > off;) {
@@ -100,6 +101,7 @@ static bool find_grid(const double *value, size_t count, struct hg_grid *grid)
     grid->origin = value[0];
     grid->most = (int)steps;
     grid->bits = steps == 1;
+    grid->rough = rough;
     double first = round(value[0] / grid->step);
     bool whole = !grid->bits && fabs(first * grid->step - value[0]) <= off;
     if (whole && first >= 0 && first + steps < VALUES)
@@ -159,7 +161,7 @@ static void take_bytes(struct hg_integers *n, const struct hg_points *points, co
     for (int k = (int)origin; k < (int)origin + VALUES; k++)
         if (bytes.seen[(uint8_t)k])
             value[count++] = k;
-    if (given == NULL && !find_grid(value, count, &grid))
+    if (given == NULL && !find_grid(value, count, false, &grid))
         return;
     if (given != NULL)
         grid = *given;
@@ -169,7 +171,7 @@ static void take_bytes(struct hg_integers *n, const struct hg_points *points, co
         if (value[k] != grid.origin && value[k] != grid.origin + grid.step)
             return;
     if (!grid.bits)
-        grid = (struct hg_grid){ origin, 1, (int)(value[count - 1] - origin), false };
+        grid = (struct hg_grid){ origin, 1, (int)(value[count - 1] - origin), false, false };
     if (!fits_sums(&grid, points->x.cols))
         return;
     n->grid = grid;
@@ -222,8 +224,8 @@ static void code_some(void *arg, int thread, size_t first, size_t end)
     hg_raise(&c->most, (double)largest);
 }
 
-/* Reads some rows, from all over the points, and finds the grid of their values. */
-static bool sample_grid(const struct hg_points *points, double *x, struct hg_grid *grid)
+/* Reads some rows, from all over the points, and finds the grid of their values, a rough one if need be. */
+static bool sample_grid(const struct hg_points *points, double *x, bool rough, struct hg_grid *grid)
 {
     size_t d = points->x.cols, rows = HG_MIN(points->n, (size_t)SAMPLE), count = 0;
     double value[VALUES];
@@ -233,24 +235,24 @@ static bool sample_grid(const struct hg_points *points, double *x, struct hg_gri
             if ((f == 0 || x[f] != x[f - 1]) && !note_value(value, &count, x[f]))
                 return false;
     }
-    return find_grid(value, count, grid);
+    return find_grid(value, count, false, grid) || (rough && find_grid(value, count, true, grid));
 }
 
 /* Copies points' numbers. Rows that were not read first may have larger ones than those that were. */
 static hinge_status copy_codes(struct hg_integers *n, const struct hg_points *points, const struct hg_grid *given,
-                               int threads, hinge_error *err)
+                               bool rough, int threads, hinge_error *err)
 {
     struct coding c = { .points = points };
     size_t d = points->x.cols;
     HG_TRY(HG_MAKE(err, "a row of values", HG_TABLE(c.x, (size_t)threads, d)));
-    bool on = given != NULL || sample_grid(points, c.x, &c.grid);
+    bool on = given != NULL || sample_grid(points, c.x, rough, &c.grid);
     if (given != NULL)
         c.grid = *given;
     if (!on || !fits_sums(&c.grid, d)) {
         hg_free(c.x);
         return HINGE_OK;
     }
-    c.off = tolerance(c.grid.origin, c.grid.origin + (VALUES - 1) * c.grid.step);
+    c.off = tolerance(c.grid.origin, c.grid.origin + (VALUES - 1) * c.grid.step, c.grid.rough);
     c.to = hg_alloc(points->n, d);
     if (c.to == NULL) {
         hg_free(c.x);
@@ -307,7 +309,7 @@ static hinge_status sum_rows(struct hg_integers *n, size_t rows, int threads, hi
 }
 
 static hinge_status take(struct hg_integers *n, const struct hg_points *points, const struct hg_grid *given,
-                         int level, int threads, hinge_error *err)
+                         bool rough, int level, int threads, hinge_error *err)
 {
     *n = (struct hg_integers){ .n = points->n, .d = points->x.cols };
     if (n->n == 0 || n->d == 0)
@@ -316,7 +318,7 @@ static hinge_status take(struct hg_integers *n, const struct hg_points *points, 
         take_bytes(n, points, given, threads);
     hinge_status status = HINGE_OK;
     if (n->grid.most == 0 && !(are_bytes(points) && given == NULL))
-        status = copy_codes(n, points, given, threads, err);
+        status = copy_codes(n, points, given, rough, threads, err);
     if (status != HINGE_OK || n->grid.most == 0)
         return status;
     n->loop = hg_integer_loop(level, n->grid.bits);
@@ -326,16 +328,16 @@ static hinge_status take(struct hg_integers *n, const struct hg_points *points, 
     return status;
 }
 
-hinge_status hg_integers_init(struct hg_integers *n, const struct hg_points *points, int level, int threads,
-                              hinge_error *err)
+hinge_status hg_integers_init(struct hg_integers *n, const struct hg_points *points, bool rough, int level,
+                              int threads, hinge_error *err)
 {
-    return take(n, points, NULL, level, threads, err);
+    return take(n, points, NULL, rough, level, threads, err);
 }
 
 hinge_status hg_integers_match(struct hg_integers *n, const struct hg_grid *grid, const struct hg_points *points,
                                int level, int threads, hinge_error *err)
 {
-    return take(n, points, grid, level, threads, err);
+    return take(n, points, grid, false, level, threads, err);
 }
 
 void hg_integers_free(struct hg_integers *n)

@@ -24,6 +24,8 @@ struct hg_grid {
     double origin, step;
     int most;  /* the largest k; 0: points are not like that */
     bool bits; /* k is 0 or 1, and products are made of bits */
+    bool rough; /* values are off their places by what f32 rounds, and so are kernel values: tiles in f64 are made
+                 * otherwise */
 };
 
 struct hg_integers {
@@ -39,9 +41,9 @@ struct hg_integers {
 };
 
 /* Looks whether the points are like that, before their shift; *integers stays empty where they are not. The points'
- * matrix must stay where it is. level: of instructions, as hg_cpu_level returns it. */
-hinge_status hg_integers_init(struct hg_integers *integers, const struct hg_points *points, int level, int threads,
-                              hinge_error *err);
+ * matrix must stay where it is. rough: such will do; level: of instructions, as hg_cpu_level returns it. */
+hinge_status hg_integers_init(struct hg_integers *integers, const struct hg_points *points, bool rough, int level,
+                              int threads, hinge_error *err);
 /* Does the same for points that are to have the numbers of a grid, as examples have those of support vectors. */
 hinge_status hg_integers_match(struct hg_integers *integers, const struct hg_grid *grid, const struct hg_points *points,
                                int level, int threads, hinge_error *err);

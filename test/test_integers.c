@@ -124,7 +124,7 @@ static void free_integers(void *integers)
 static struct hg_integers *integers_of(const struct hg_points *points)
 {
     struct hg_integers *n = get(1, sizeof *n);
-    assert_ok(hg_integers_init(n, points, hg_cpu_level(0), 2, &err));
+    assert_ok(hg_integers_init(n, points, false, hg_cpu_level(0), 2, &err));
     at_end(free_integers, n);
     return n;
 }
@@ -332,6 +332,43 @@ TEST(test_same_bits_for_any_threads)
         hinge_predict_options options = { .threads = params.threads };
         assert_ok(hinge_predict(model, &x, &options, NULL, decisions[params.threads > 1], &err));
         assert_memory_equal(decisions[0], decisions[params.threads > 1], sizeof decisions[0]);
+    }
+}
+
+/* Values that f32 has rounded, pixels divided by 255 above all: rows in f32 are made of integers, in f64 they are not. */
+TEST(test_rough_grids)
+{
+    static const double origin[] = { 0, -1 }, step[] = { 1.0 / 255, 2.0 / 255 };
+    for (int k = 0; k < 2; k++) {
+        struct set s = on_grid(21, 600, 60, origin[k], step[k], 256);
+        for (size_t i = 0; i < s.n * s.d; i++)
+            s.x[i] = (double)(float)s.x[i];
+        hinge_matrix x = typed(&s, HINGE_F32, false);
+        struct hg_points points = { .x = x, .n = s.n, .nonzeros = 60 };
+        assert_int_equal(integers_of(&points)->grid.most, 0);
+        struct hg_integers n;
+        assert_ok(hg_integers_init(&n, &points, true, hg_cpu_level(0), 2, &err));
+        assert_true(n.grid.most == 255 && n.grid.rough);
+        for (size_t i = 0; i < s.n * s.d; i++)
+            assert_near(n.grid.origin + n.code[i] * n.grid.step, s.x[i], 0x1p-23);
+        points.integers = &n;
+        for (int f32 = 0; f32 < 2; f32++) {
+            hinge_dtype of = f32 ? HINGE_F32 : HINGE_F64;
+            struct hg_tiler tiler = { hinge_kernel_rbf(0.1), hg_maps(4), of, 60, .maker = NULL };
+            assert_true((hg_maker_for(&tiler, &points) == &hg_by_integers) == (f32 == 1));
+        }
+        hg_integers_free(&n);
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        params.kernel = hinge_kernel_rbf(0.02);
+        params.C = 100;
+        params.eps = 1e-5;
+        hinge_report report;
+        hinge_model *model = trained(&x, s.y, &params, &report);
+        if (hg_cpu_level(0) >= 4)
+            assert_says(report.path, "integers f");
+        assert_true(plain_certify(model, &s, &params).kkt <= 2 * params.eps * 1.01);
+        double *ours = fit_decisions(model, &s, HINGE_PRECISION_AUTO), *plain = plain_decisions(model, &s);
+        assert_true(largest_difference(ours, plain, s.n) < 1e-4 * 100);
     }
 }
 

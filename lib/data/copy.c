@@ -23,14 +23,14 @@ static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hi
 }
 
 /* Looks for whole numbers, whose products are made of bytes where that is faster. */
-static hinge_status make_integers(struct hg_copy *copy, struct hg_problem *pr, hinge_error *err)
+static hinge_status make_integers(struct hg_copy *copy, struct hg_problem *pr, bool f32, hinge_error *err)
 {
     int level = hg_cpu_level(pr->params.cpu_level);
     hinge_maker asked = pr->params.maker;
     bool wanted = (asked == HINGE_MAKER_AUTO && copy->hamming.features == 0) || asked == HINGE_MAKER_INTEGERS;
     if (hg_kernel_row(pr->params.kernel.type)->source != HG_FROM_DOTS || !wanted)
         return HINGE_OK;
-    HG_TRY(hg_integers_init(&copy->integers, &pr->points, level, pr->threads, err));
+    HG_TRY(hg_integers_init(&copy->integers, &pr->points, f32, level, pr->threads, err));
     if (asked == HINGE_MAKER_INTEGERS && copy->integers.grid.most > 0)
         pr->points.integers = &copy->integers;
     else if (hg_integers_win(&copy->integers, pr->points.nonzeros, HINGE_F32, level))
@@ -64,7 +64,7 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
     memset(copy, 0, sizeof *copy);
     hinge_status status = lists ? make_hamming(copy, pr, err) : HINGE_OK;
     if (lists)
-        HG_THEN(status, make_integers(copy, pr, err));
+        HG_THEN(status, make_integers(copy, pr, f32, err));
     copy->points = pr->points;
     bool made = pr->points.hamming != NULL || pr->points.integers != NULL; /* of bytes */
     if (status != HINGE_OK || !f32 || pr->params.kernel.type == HINGE_PRECOMPUTED || made)

@@ -412,7 +412,7 @@ static bool derive_integers(hinge_model *m, const struct hg_points *sv, int thre
     int level = hg_cpu_level(0);
     if (m->n_sv < HG_INTEGER_COLS / 4)
         return true;
-    if (hg_integers_init(&m->integers, sv, level, threads, NULL) != HINGE_OK)
+    if (hg_integers_init(&m->integers, sv, false, level, threads, NULL) != HINGE_OK)
         return false;
     if (!hg_integers_win(&m->integers, hg_points_nonzeros(sv, threads), HINGE_F32, level)) {
         hg_integers_free(&m->integers);
