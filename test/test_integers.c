@@ -124,7 +124,7 @@ static void free_integers(void *integers)
 static struct hg_integers *integers_of(const struct hg_points *points)
 {
     struct hg_integers *n = get(1, sizeof *n);
-    assert_ok(hg_integers_init(n, points, false, hg_cpu_level(0), 2, &err));
+    assert_int_equal(hg_integers_init(n, points, false, hg_cpu_level(0), 2, NULL), HINGE_OK);
     at_end(free_integers, n);
     return n;
 }
@@ -181,22 +181,22 @@ TEST(test_examples_on_the_grid_of_others)
     struct hg_points points = { .x = set_matrix(&s), .n = s.n }, examples = { .x = set_matrix(&other), .n = other.n };
     struct hg_grid grid = integers_of(&points)->grid;
     struct hg_integers n;
-    assert_ok(hg_integers_match(&n, &grid, &examples, hg_cpu_level(0), 2, &err));
+    assert_int_equal(hg_integers_match(&n, &grid, &examples, hg_cpu_level(0), 2, NULL), HINGE_OK);
     assert_int_equal(n.grid.most, 249);
     for (size_t i = 0; i < other.n * other.d; i++)
         assert_true(n.code[i] * 0.5 == other.x[i]);
     hg_integers_free(&n);
     other.x[77] = -0.5;
-    assert_ok(hg_integers_match(&n, &grid, &examples, hg_cpu_level(0), 2, &err));
+    assert_int_equal(hg_integers_match(&n, &grid, &examples, hg_cpu_level(0), 2, NULL), HINGE_OK);
     assert_int_equal(n.grid.most, 0);
     other.x[77] = 0.25;
-    assert_ok(hg_integers_match(&n, &grid, &examples, hg_cpu_level(0), 2, &err));
+    assert_int_equal(hg_integers_match(&n, &grid, &examples, hg_cpu_level(0), 2, NULL), HINGE_OK);
     assert_int_equal(n.grid.most, 0);
     struct set bits = on_grid(7, 60, 9, -1, 2, 2); /* examples of bits are bits */
     struct hg_points two = { .x = set_matrix(&bits), .n = bits.n };
     grid = integers_of(&two)->grid;
     bits.x[5] = 3;
-    assert_ok(hg_integers_match(&n, &grid, &two, hg_cpu_level(0), 2, &err));
+    assert_int_equal(hg_integers_match(&n, &grid, &two, hg_cpu_level(0), 2, NULL), HINGE_OK);
     assert_int_equal(n.grid.most, 0);
 }
 
@@ -259,7 +259,7 @@ TEST(test_tiles_of_every_kernel_and_type)
         assert_true((points.integers->own == NULL) == borrowed);
         struct hg_tiler tiler = { *kind, hg_maps(hg_cpu_level(0)), of, D, .maker = NULL };
         struct hg_gram gram;
-        assert_ok(hg_gram_init(&gram, &tiler, &points, NULL, N, NULL, NULL, 2, &err));
+        assert_int_equal(hg_gram_init(&gram, &tiler, &points, NULL, N, NULL, NULL, 2, NULL), HINGE_OK);
         assert_string_equal(gram.tiler.maker->name, "integers");
         void *out[M];
         for (uint32_t r = 0; r < M; r++) {
@@ -335,7 +335,37 @@ TEST(test_same_bits_for_any_threads)
     }
 }
 
-/* Values that f32 has rounded, pixels divided by 255 above all: rows in f32 are made of integers, in f64 they are not. */
+/* Integers asked for, where others would be faster, and where there are none. */
+TEST(test_asked_for_by_name)
+{
+    struct set s = on_grid(31, 300, 5, 0, 1, 40), real = set_two_class(32, 300, 5, 0.5);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_report report;
+    hinge_model *model;
+    params.kernel = hinge_kernel_rbf(1e-3);
+    params.maker = HINGE_MAKER_INTEGERS;
+    params.cpu_level = 1;
+    fit(&s, &params, &report);
+    assert_says(report.path, "integers f");
+    hinge_matrix x = set_matrix(&real);
+    assert_refused(hinge_train(&model, &x, real.y, &params, NULL, &err), HINGE_EINVAL,
+                   "maker: integers cannot make the kernel values of these data, but those of values that are whole");
+    struct set wide = on_grid(33, 300, 50, 0, 1, 40);
+    hinge_predict_options options = { .maker = HINGE_MAKER_INTEGERS };
+    double decisions[300];
+    params.maker = HINGE_MAKER_AUTO;
+    params.cpu_level = 0;
+    model = fit(&wide, &params, NULL);
+    x = set_matrix(&wide);
+    if (hg_cpu_level(0) >= 4) {
+        assert_ok(hinge_predict(model, &x, &options, NULL, decisions, &err));
+        assert_true(largest_difference(decisions, plain_decisions(model, &wide), 300) < 1e-9);
+    }
+    wide.x[3] = 0.5;
+    assert_refused(hinge_predict(model, &x, &options, NULL, decisions, &err), HINGE_EINVAL, "maker: integers cannot");
+}
+
+/* Values that f32 has rounded, as pixels divided by 255: rows in f32 are made of integers, in f64 they are not. */
 TEST(test_rough_grids)
 {
     static const double origin[] = { 0, -1 }, step[] = { 1.0 / 255, 2.0 / 255 };
@@ -347,7 +377,7 @@ TEST(test_rough_grids)
         struct hg_points points = { .x = x, .n = s.n, .nonzeros = 60 };
         assert_int_equal(integers_of(&points)->grid.most, 0);
         struct hg_integers n;
-        assert_ok(hg_integers_init(&n, &points, true, hg_cpu_level(0), 2, &err));
+        assert_int_equal(hg_integers_init(&n, &points, true, hg_cpu_level(0), 2, NULL), HINGE_OK);
         assert_true(n.grid.most == 255 && n.grid.rough);
         for (size_t i = 0; i < s.n * s.d; i++)
             assert_near(n.grid.origin + n.code[i] * n.grid.step, s.x[i], 0x1p-23);
@@ -355,7 +385,8 @@ TEST(test_rough_grids)
         for (int f32 = 0; f32 < 2; f32++) {
             hinge_dtype of = f32 ? HINGE_F32 : HINGE_F64;
             struct hg_tiler tiler = { hinge_kernel_rbf(0.1), hg_maps(4), of, 60, .maker = NULL };
-            assert_true((hg_maker_for(&tiler, &points) == &hg_by_integers) == (f32 == 1));
+            hg_tiler_choose(&tiler, &points);
+            assert_true((tiler.maker == &hg_by_integers) == (f32 == 1));
         }
         hg_integers_free(&n);
         hinge_params params = hinge_params_default(HINGE_C_SVC);
