@@ -3,6 +3,9 @@
  * of one kernel to the ranks of its group. Each rank tries its points by hinge_select, which takes the others' for
  * dropped; rank 0 gathers them as known ones, and chooses.
  */
+#include "lib/base/team.h"
+#include "lib/data/params.h"
+#include "lib/select/select.h"
 #include "mpi/mpi_train.h"
 
 #include <math.h>
@@ -18,18 +21,13 @@ struct rank_grid {
     size_t n_known;
 };
 
-static bool same_kernel(const hinge_grid_point *a, const hinge_grid_point *b)
-{
-    return a->gamma == b->gamma && a->degree == b->degree && a->coef0 == b->coef0;
-}
-
 /* Whether this rank tries a point of the list, whose points of one kernel come one after the other. */
 static bool is_mine(const struct rank_grid *s, size_t i)
 {
     const hinge_grid_point *point = s->list->points;
     size_t kernel = 0, kernels = 1, at = 0, ranks = (size_t)s->net->ranks, rank = (size_t)s->net->rank;
     for (size_t k = 1; k < s->list->n_points; k++) {
-        bool next = !same_kernel(&point[k], &point[k - 1]);
+        bool next = !hg_same_kernel(&point[k], &point[k - 1]);
         kernels += next;
         kernel += next && k <= i;
         at = k > i ? at : next ? 0 : at + 1;
@@ -38,27 +36,23 @@ static bool is_mine(const struct rank_grid *s, size_t i)
     return rank % groups == group && at % size == rank / groups;
 }
 
-/* Selects as hinge_select without a model, with a time limit: one that has passed leaves all points waiting that are
- * not known. */
-static hinge_status run(const struct rank_grid *s, double limit, hinge_selection **selection, hinge_error *err)
+/* Selects as hinge_select without a model, and tries points or leaves those waiting that are not known. */
+static hinge_status run(const struct rank_grid *s, bool tries, hinge_selection **selection, hinge_error *err)
 {
-    hinge_params params = *s->params;
     hinge_select_options options = s->options;
-    params.time_limit = limit;
+    hinge_status status = HINGE_OK;
     options.known = s->known;
     options.n_known = s->n_known;
     options.no_refit = 1;
-    if (limit != s->params->time_limit)
-        params.progress = NULL;
-    return hinge_select(selection, s->x, s->y, &params, &options, err);
+    HG_TEAM(hg_params_team(s->params, s->x, s->y, 100))
+        status = hg_select(selection, s->x, s->y, s->params, &options, tries, err);
+    return status;
 }
-
-static const double PASSED = 1e-9;
 
 /* Lists the points of the grid, and those of other ranks as dropped ones. */
 static hinge_status list_points(struct rank_grid *s, hinge_error *err)
 {
-    HG_TRY(run(s, PASSED, &s->list, err));
+    HG_TRY(run(s, false, &s->list, err));
     HG_TRY(HG_MAKE(err, "the points of the grid", HG_ARRAY(s->known, s->list->n_points + s->options.n_known)));
     for (size_t i = 0; i < s->list->n_points; i++)
         if (!is_mine(s, i)) {
@@ -104,7 +98,7 @@ static hinge_status choose(struct rank_grid *s, const char *all, size_t count, h
     const hinge_grid_point *told = s->known + s->n_known;
     for (size_t k = 0; k < count; k++)
         memcpy(&s->known[s->n_known++], all + k * bytes + sizeof(uint64_t), sizeof *told);
-    hinge_status status = run(s, PASSED, out, err);
+    hinge_status status = run(s, false, out, err);
     for (size_t k = 0; status == HINGE_OK && k < count; k++) { /* known ones keep less */
         uint64_t i;
         memcpy(&i, all + k * bytes, sizeof i);
@@ -141,8 +135,6 @@ static void add_work(const struct hm_net *net, const hinge_selection *mine, doub
 /* Trains the best point's model, by this rank alone. */
 static hinge_status train_best(const struct rank_grid *s, hinge_selection *out, hinge_error *err)
 {
-    out->params.time_limit = s->params->time_limit;
-    out->params.progress = s->params->progress;
     if (s->options.no_refit || out->best == NULL)
         return HINGE_OK;
     hinge_params params = out->params;
@@ -157,7 +149,7 @@ static hinge_status try_grid(struct rank_grid *s, hinge_selection **out, hinge_e
     void *all = NULL;
     size_t count = 0;
     hinge_status status = hm_agree(s->net, list_points(s, err), err);
-    HG_THEN(status, hm_agree(s->net, run(s, s->params->time_limit, &mine, err), err));
+    HG_THEN(status, hm_agree(s->net, run(s, true, &mine, err), err));
     HG_THEN(status, gather_points(s, mine, &all, &count, err));
     HG_THEN(status, hm_agree(s->net, s->net->rank == 0 ? choose(s, all, count, out, err) : HINGE_OK, err));
     if (status == HINGE_OK)

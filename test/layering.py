@@ -51,7 +51,7 @@ ROOMS = {
     "lib/folds": GROUND + ("lib/data", "lib/model", "lib/train", "lib/predict"),
     "lib/certify": TRAINING, "lib/select": LIB, "lib/files": GROUND + ("lib/data", "lib/model", "lib/folds"),
     "lib/theory": LIB,
-    "include": (), "mpi": LIB + ("lib/certify", "lib/files"),
+    "include": (), "mpi": LIB + ("lib/certify", "lib/select", "lib/files"),
     "compat": GROUND + ("lib/data", "lib/model", "lib/predict", "lib/folds", "lib/files"),
     "tools": (), "examples": (), "benchmarks": (),
 }

@@ -516,7 +516,6 @@ static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
     HG_TRY(HG_MAKE(err, "the order of points of the grid", HG_ARRAY(order, out->n_points)));
     s->halt = (struct hg_halt){ .stop = &s->stop, .deadline = limit > 0 ? s->begin + limit : 0, .ask = ask, .arg = s };
     hg_grid_order(s, order);
-    take_known(s);
     for (size_t i = 0; i < out->n_points; i++)
         s->done += out->points[i].state != HINGE_POINT_WAITING;
     hinge_status status = hg_fields_init(s, err);
@@ -550,8 +549,8 @@ static hinge_status finish(struct hg_selecting *s, hinge_error *err)
 
 /* Does all in three parts: what needs no training, the points, the choice. What they worked on is freed here, whichever
  * of them failed; what was found is the caller's only on success. */
-static hinge_status select_point(hinge_selection **selection, const hinge_matrix *x, const double *y,
-                                 const hinge_params *params, const hinge_select_options *options, hinge_error *err)
+hinge_status hg_select(hinge_selection **selection, const hinge_matrix *x, const double *y, const hinge_params *params,
+                       const hinge_select_options *options, bool tries, hinge_error *err)
 {
     struct hg_selecting s = { .y = y, .given = params, .begin = hg_now() };
     HG_NEED(err, selection, "selection");
@@ -562,7 +561,10 @@ static hinge_status select_point(hinge_selection **selection, const hinge_matrix
         s.options = *options;
     HG_TRY(HG_MAKE(err, "a selection", HG_ZEROS(s.out, 1)));
     hinge_status status = begin(&s, err);
-    HG_THEN(status, try_points(&s, err));
+    if (status == HINGE_OK)
+        take_known(&s);
+    if (tries)
+        HG_THEN(status, try_points(&s, err));
     HG_THEN(status, finish(&s, err));
     s.out->seconds = hg_now() - s.begin;
     hg_problem_free(&s.problem);
@@ -581,7 +583,7 @@ hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, co
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_params_team(params, x, y, 100))
-        status = select_point(selection, x, y, params, options, err);
+        status = hg_select(selection, x, y, params, options, true, err);
     return status;
 }
 

@@ -208,4 +208,11 @@ hinge_status hg_select_finish(struct hg_selecting *s, const hinge_grid_point *po
  * of theirs and before. */
 hinge_status hg_select_alone(struct hg_selecting *s, hinge_grid_point *point, hinge_outcome before, hinge_error *err);
 
+/* ---- select.c ---------------------------------------------------------------------------------------------------- */
+
+/* Is hinge_select by the team of the caller. tries: points are tried; otherwise they are listed, scored where options
+ * know them, and the best of those is chosen. */
+hinge_status hg_select(hinge_selection **selection, const hinge_matrix *x, const double *y, const hinge_params *params,
+                       const hinge_select_options *options, bool tries, hinge_error *err);
+
 #endif
