@@ -461,7 +461,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
                                  .cost = maker->cost(&g->tiler, points).reads };
     if (points->cells != NULL)
         g->super.cost *= points->cells->near;
-    g->super.adds = maker->add != NULL && hg_is_cheap(&g->super);
+    g->super.adds = maker->add != NULL && hg_is_cheap(g->super.cost);
     size_t size = hg_size_of(tiler->type), bytes = HG_MAX(hg_stride(tiler), (size_t)1) * size;
     size_t whole = maker->panel != 0 ? maker->panel / size : 16, fit = ((size_t)8 << 20) / bytes / whole * whole;
     g->tile_cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX(fit, HG_MAX(whole, (size_t)32)));

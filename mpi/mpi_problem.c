@@ -193,12 +193,12 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
 /* W, messages and rows kept, for rows of r->type; what was there goes. */
 static hinge_status make_block(struct hm_run *r, hinge_error *err)
 {
-    const struct hg_rows rows_like = { .cost = hm_cost(r, r->type) };
-    size_t q = r->w.q = hg_choose_q(&rows_like, r->n_all, r->params->working_set, r->qp.layers);
+    double cost = hm_cost(r, r->type);
+    size_t q = r->w.q = hg_choose_q(cost, r->n_all, r->params->working_set, r->qp.layers);
     size_t size = hg_size_of(r->type), most = 4 * q;
     size_t vector = sizeof(struct hm_fresh) + (r->own->pr.d * size + 7) / 8 * 8;
     size_t rows = HG_MIN(r->memory / (r->n_all * size), r->n_all);
-    if (q == r->n_all || !hg_keeps_rows(&rows_like, r->n_all))
+    if (q == r->n_all || !hg_keeps_rows(cost, r->n_all))
         rows = 0;
     struct hm_slots *slots = &r->slots;
     struct hm_winners *winners = &r->winners;

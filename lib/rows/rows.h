@@ -43,13 +43,13 @@ struct hg_rows {
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 
-/* Says whether rows cost so little that they are not worth reading: they are made again as quickly. That is so of
- * counts, and where most values are left out as far. Buys: kept, and with the larger working sets of rows that are,
- * a9a takes 1.9 times the processor time at C = 1, 4.7 at C = 100, covtype 5.6 (doc/tried.md). A test sets a source's
- * cost. */
-static inline bool hg_is_cheap(const struct hg_rows *rows)
+/* Says whether values cost so little, in reads, that they are not worth reading: they are made again as quickly. So it
+ * is with counts, and where most values are left out as far. Buys: kept, and with the larger working sets of rows that
+ * are, a9a takes 1.9 times the processor time at C = 1, 4.7 at C = 100, covtype 5.6 (doc/tried.md). A test sets a
+ * source's cost. */
+static inline bool hg_is_cheap(double cost)
 {
-    return rows->cost <= 0.6;
+    return cost <= 0.6;
 }
 
 /* Vector code that adds rows to a sum: g[c] += sum over r of coef[r] * row[r][c], c < n. */

@@ -44,9 +44,9 @@ uint64_t hg_smo_steps_left(size_t n, uint64_t taken)
 /* Doubles q while n is more than 24 q, to the most. Larger W ask for fewer rows, but K_WW and steps grow: q of 4,096
  * and 8,192 ask for 10 to 25 % fewer and take as long, 512 takes more rounds and as long (doc/tried.md). A caller sets
  * it by options.working_set. */
-size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layers)
+size_t hg_choose_q(double cost, size_t n, size_t asked, int layers)
 {
-    size_t q = 256, most = hg_is_cheap(rows) ? 1024 : 2048;
+    size_t q = 256, most = hg_is_cheap(cost) ? 1024 : 2048;
     if (asked > 0) /* half of it holds a pair of each layer */
         return HG_MIN(HG_MAX(asked, 4 * (size_t)layers), n);
     if (n <= HG_FEW_POINTS)
@@ -126,7 +126,7 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
 {
     r->n = r->active.m = r->qp->n;
     r->loops = hg_loops(r->opt->cpu_level);
-    r->w.q = hg_choose_q(r->rows, r->n, r->opt->working_set, r->qp->layers);
+    r->w.q = hg_choose_q(r->rows->cost, r->n, r->opt->working_set, r->qp->layers);
     r->halt = r->opt->halt;
     if (r->halt.stop == NULL)
         r->halt.stop = &r->own_stop;

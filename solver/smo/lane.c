@@ -148,7 +148,7 @@ void hg_lane_free(struct hg_lane *lane)
 static size_t working_set(const struct hg_many *many, size_t n)
 {
     if (many->whole)
-        return hg_choose_q(many->pool.rows, n, 0, 1);
+        return hg_choose_q(many->pool.rows->cost, n, 0, 1);
     return n <= HG_FEW_POINTS ? n : n <= 2000 ? 256 : n <= 6000 || many->apart ? 512 : 1024;
 }
 

@@ -190,8 +190,8 @@ static inline uint64_t hg_hash(uint64_t x)
 /* Returns q, the points of W, for n points: 256 at a few thousand, 512 at 10k, 1024 at 20k, 2048 from 25k on; all of a
  * small problem. Where rows cost next to nothing, K_WW is what a round costs: 1024 at most. Buys: a9a and covtype would
  * take 1.9 to 5.6 times the processor time with rows of counts and cells kept and larger W (doc/tried.md). asked: how
- * many are wanted; 0: nobody said. */
-size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layers);
+ * many are wanted; 0: nobody said. cost: of a value, as a source has it. */
+size_t hg_choose_q(double cost, size_t n, size_t asked, int layers);
 
 /* Makes a run of which rows, exact, qp, opt, res and report are set: all points are active, g and the offsets are to be
  * filled in. hg_run_free in any case. */

@@ -15,13 +15,12 @@
 
 enum { HG_SMALL = 4096 }; /* points: their rows mostly stay in the processor's cache */
 
-/* Are rows worth keeping? Reading one from memory, and the first touch of its place, cost as much as making one of some
- * 45 dense features anew (measured, two threads; more of them share the same memory), half of that where all rows
- * together are of a few 100 MB. Those of few points stay in a processor's cache. */
-static inline bool hg_keeps_rows(const struct hg_rows *rows, size_t n)
+/* Are rows worth keeping, whose values cost so much, in reads? Reading one from memory, and the first touch of its
+ * place, cost as much as making one of some 45 dense features anew (measured, two threads; more of them share the same
+ * memory), half of that where all rows together are of a few 100 MB. Those of few points stay in a processor's cache. */
+static inline bool hg_keeps_rows(double cost, size_t n)
 {
-    return rows->cost > 4 || (rows->cost > 2 && (double)n < rows->cost * HG_SMALL) ||
-           (n <= HG_SMALL && !hg_is_cheap(rows));
+    return cost > 4 || (cost > 2 && (double)n < cost * HG_SMALL) || (n <= HG_SMALL && !hg_is_cheap(cost));
 }
 
 /* A move of a point's coefficient, whose row is to be added that many times. */
