@@ -17,7 +17,8 @@ enum { HG_SMALL = 4096 }; /* points: their rows mostly stay in the processor's c
 
 /* Are rows worth keeping, whose values cost so much, in reads? Reading one from memory, and the first touch of its
  * place, cost as much as making one of some 45 dense features anew (measured, two threads; more of them share the same
- * memory), half of that where all rows together are of a few 100 MB. Those of few points stay in a processor's cache. */
+ * memory), half of that where all rows together are of a few 100 MB. Those of few points stay in a processor's
+ * cache. */
 static inline bool hg_keeps_rows(double cost, size_t n)
 {
     return cost > 4 || (cost > 2 && (double)n < cost * HG_SMALL) || (n <= HG_SMALL && !hg_is_cheap(cost));
