@@ -100,3 +100,40 @@ void hg_copy_free(struct hg_copy *copy)
     hg_hamming_free(&copy->hamming);
     hg_integers_free(&copy->integers);
 }
+
+static hinge_status open_rows(const struct hg_copy *copy, const struct hg_problem *pr, int threads,
+                              struct hg_gram *gram, hinge_error *err)
+{
+    return copy != NULL ? hg_copy_rows(copy, pr, NULL, pr->n, threads, gram, err)
+                        : hg_problem_exact(pr, NULL, pr->n, threads, gram, err);
+}
+
+hinge_status hg_shared_init(struct hg_shared *s, const struct hg_copy *copy, const struct hg_problem *pr, int threads,
+                            hinge_error *err)
+{
+    *s = (struct hg_shared){ .threads = threads };
+    HG_TRY(HG_MAKE(err, "the rows of threads", HG_ZEROS(s->own, threads), HG_ZEROS(s->each, threads)));
+    hinge_status status = open_rows(copy, pr, threads, &s->rows, err);
+    for (int t = 0; t < threads && status == HINGE_OK; t++) {
+        status = open_rows(copy, pr, 1, &s->own[t], err);
+        s->each[t] = &s->own[t].super;
+    }
+    return status;
+}
+
+void hg_shared_free(struct hg_shared *s)
+{
+    for (int t = 0; t < s->threads && s->own != NULL; t++)
+        hg_gram_free(&s->own[t]);
+    hg_gram_free(&s->rows);
+    hg_free(s->own);
+    *s = (struct hg_shared){ 0 };
+}
+
+uint64_t hg_shared_values(const struct hg_shared *s)
+{
+    uint64_t values = s->rows.super.values;
+    for (int t = 0; t < s->threads && s->own != NULL; t++)
+        values += s->own[t].super.values;
+    return values;
+}

@@ -37,4 +37,19 @@ void hg_copy_free(struct hg_copy *copy);
 hinge_status hg_copy_rows(const struct hg_copy *copy, const struct hg_problem *problem, const uint32_t *subset,
                           size_t n, int threads, struct hg_gram *gram, hinge_error *err);
 
+/* Holds sources over all points of a problem, as many problems share them (solver/smo/many.h): one by all threads, and
+ * one by each thread alone. */
+struct hg_shared {
+    struct hg_gram rows, *own; /* own: [threads] */
+    struct hg_rows **each;     /* [threads] the own ones */
+    int threads;
+};
+
+/* Opens the sources, in f32 by a copy or, where that is NULL, in f64; hg_shared_free in any case. */
+hinge_status hg_shared_init(struct hg_shared *shared, const struct hg_copy *copy, const struct hg_problem *problem,
+                            int threads, hinge_error *err);
+void hg_shared_free(struct hg_shared *shared);
+/* Returns how many kernel values all of them have computed. */
+uint64_t hg_shared_values(const struct hg_shared *shared);
+
 #endif

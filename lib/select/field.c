@@ -106,9 +106,6 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     HG_THEN(status, hg_copy_check(&field->copy, &field->problem, may_be_f32(s) ? HINGE_F32 : HINGE_F64, err));
     HG_THEN(status, hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err));
     field->many.newton = params.newton;
-    HG_THEN(status,
-            HG_MAKE(err, "the rows of threads", HG_ZEROS(field->own, threads), HG_ZEROS(field->own_exact, threads),
-                    HG_ZEROS(field->own_rows, threads), HG_ZEROS(field->exact_rows, threads)));
     return status;
 }
 
@@ -138,41 +135,10 @@ static void close_kernel(struct hg_selecting *s, struct hg_field *field)
     out->rows_computed += field->many.pool.rows_made;
     out->rows_distinct += field->many.pool.rows_distinct;
     out->rows_support += hg_many_supports(&field->many);
-    out->kernel_values += field->rows.super.values;
-    for (int t = 0; t < field->many.threads; t++) {
-        out->kernel_values += field->own[t].super.values;
-        hg_gram_free(&field->own[t]);
-        if (field->checks) {
-            out->kernel_values += field->own_exact[t].super.values;
-            hg_gram_free(&field->own_exact[t]);
-        }
-    }
-    if (field->checks) {
-        out->kernel_values += field->exact.super.values;
-        hg_gram_free(&field->exact);
-    }
-    hg_gram_free(&field->rows);
+    out->kernel_values += hg_shared_values(&field->rows) + hg_shared_values(&field->exact);
+    hg_shared_free(&field->rows);
+    hg_shared_free(&field->exact);
     field->open = field->checks = false;
-}
-
-/* Opens a source over all points, in f32 or f64. */
-static hinge_status open_rows(struct hg_field *field, bool f32, int threads, struct hg_gram *gram, hinge_error *err)
-{
-    const struct hg_problem *pr = &field->problem;
-    return f32 ? hg_copy_rows(&field->copy, pr, NULL, pr->n, threads, gram, err)
-               : hg_problem_exact(pr, NULL, pr->n, threads, gram, err);
-}
-
-/* Opens sources in f64 that judge sums over rows in f32. */
-static hinge_status open_checks(struct hg_field *field, hinge_error *err)
-{
-    hinge_status status = open_rows(field, false, field->problem.threads, &field->exact, err);
-    for (int t = 0; t < field->many.threads && status == HINGE_OK; t++) {
-        status = open_rows(field, false, 1, &field->own_exact[t], err);
-        field->exact_rows[t] = &field->own_exact[t].super;
-    }
-    field->checks = true;
-    return status;
 }
 
 /* Returns what errors of the kernel's values add up to, times the length of the coefficients: where they are as large
@@ -187,21 +153,18 @@ static double value_error(const struct hg_field *field, hinge_dtype type)
                         : hg_kernel_error(&pr->params.kernel, type, pr->d, pr->norm));
 }
 
-/* Opens the rows of the kernel in hand: one source for all threads together, and one for each by itself. */
+/* Opens the rows of the kernel in hand; where these are in f32, those in f64 too, which judge sums over them. */
 static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, hinge_error *err)
 {
     const struct hg_problem *pr = &field->problem;
     bool f32 = may_be_f32(s) && !field->wide && !hg_kernel_beyond_f32(&pr->params.kernel, pr->norm);
-    hinge_status status = open_rows(field, f32, pr->threads, &field->rows, err);
-    for (int t = 0; t < field->many.threads && status == HINGE_OK; t++) {
-        status = open_rows(field, f32, 1, &field->own[t], err);
-        field->own_rows[t] = &field->own[t].super;
-    }
     field->open = true;
+    field->checks = f32;
+    hinge_status status = hg_shared_init(&field->rows, f32 ? &field->copy : NULL, pr, pr->threads, err);
     if (f32)
-        HG_THEN(status, open_checks(field, err));
-    HG_THEN(status, hg_many_take(&field->many, &field->rows.super, field->own_rows, err));
-    field->many.exact = f32 ? field->exact_rows : field->own_rows;
+        HG_THEN(status, hg_shared_init(&field->exact, NULL, pr, pr->threads, err));
+    HG_THEN(status, hg_many_take(&field->many, &field->rows.rows.super, field->rows.each, err));
+    field->many.exact = f32 ? field->exact.each : field->rows.each;
     field->many.value_error = value_error(field, f32 ? HINGE_F32 : HINGE_F64);
     field->many.corrects = s->params.precision == HINGE_PRECISION_F32;
     return status;
@@ -213,7 +176,7 @@ hinge_status hg_field_exact(struct hg_field *field, const struct hg_part *part, 
     size_t n = part->qp.n;
     uint32_t *left;
     double *coef;
-    struct hg_rows *exact = field->checks ? &field->exact.super : &field->rows.super;
+    struct hg_rows *exact = field->checks ? &field->exact.rows.super : &field->rows.rows.super;
     HG_TRY(HG_MAKE(err, "the error of coefficients", HG_ARRAY(left, n), HG_ARRAY(coef, n)));
     size_t moved = hg_qp_support(&part->qp, NULL, left, coef);
     hg_gather(part->point, sizeof *left, left, moved, left);
@@ -229,7 +192,7 @@ bool hg_field_doubts(const struct hg_selecting *s, const struct hg_part *part, d
     double square = 0;
     for (size_t k = 0; k < part->qp.n; k++)
         square += hg_qp_beta(&part->qp, k) * hg_qp_beta(&part->qp, k);
-    return field->rows.super.type == HINGE_F32 && !(sqrt(square) * field->many.value_error <= most);
+    return field->rows.rows.super.type == HINGE_F32 && !(sqrt(square) * field->many.value_error <= most);
 }
 
 /* Measures the largest error of g at 32 points of a part, evenly chosen, by the same sums over rows in f64. */
@@ -307,7 +270,6 @@ void hg_fields_free(struct hg_selecting *s)
         hg_copy_free(&field->copy);
         hg_problem_free(&field->problem);
         hg_scaled_free(&field->scaled);
-        hg_free(field->own);
     }
     hg_free(s->field);
 }

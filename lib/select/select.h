@@ -28,10 +28,9 @@ struct hg_field {
     struct hg_many many;
     bool wide;                   /* rows in f32 are too coarse for the kernel in hand */
     bool open;                   /* these are there: */
-    struct hg_gram rows, *own;   /* of the kernel in hand; [threads] by one thread each */
-    bool checks;                 /* these are there: the same in f64, for errors of f32 */
-    struct hg_gram exact, *own_exact; /* by all threads; [threads] by one each */
-    struct hg_rows **own_rows, **exact_rows; /* [threads] */
+    struct hg_shared rows;       /* of the kernel in hand */
+    bool checks;                 /* these are there: */
+    struct hg_shared exact;      /* the same in f64, for errors of f32 */
 };
 
 /* A two-class problem of a fold, and its solution at the last point of the line. */

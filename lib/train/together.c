@@ -36,8 +36,7 @@ struct together {
     size_t n, n_problems;
     uint32_t *point;           /* [n_problems * n] all points in each problem's order */
     struct hg_range *range;    /* [n_problems * RANGES] the same points as ranges */
-    struct hg_gram rows, *own; /* [threads] those of one thread each */
-    struct hg_rows **own_rows; /* [threads] */
+    struct hg_shared shared;
     struct hg_many many;
     struct hg_many_problem **list; /* [n_problems] those that t->begun has */
     struct hg_halt halt;
@@ -119,22 +118,21 @@ static void tell_work(struct together *g)
     for (size_t p = 0; p < g->n_problems; p++) {
         hinge_report *report = &g->list[p]->report;
         report->memory_bytes = 0; /* begun_bytes has that of all */
-        report->stages.read = g->rows.super.stages != NULL ? report->phase.rows : 0;
-        report->stages.gbytes = g->rows.super.stages != NULL ? 1e-9 * (double)report->bytes_read : 0;
+        report->stages.read = g->shared.rows.super.stages != NULL ? report->phase.rows : 0;
+        report->stages.gbytes = g->shared.rows.super.stages != NULL ? 1e-9 * (double)report->bytes_read : 0;
     }
     hg_share_stages(&g->stages, t->threads);
     hg_add_stages(&first->stages, &g->stages);
-    first->kernel_values += g->rows.super.values;
-    first->gflop += g->rows.super.gflop;
+    first->kernel_values += hg_shared_values(&g->shared);
+    first->gflop += g->shared.rows.super.gflop;
     for (int k = 0; k < t->threads; k++) {
-        first->kernel_values += g->own[k].super.values;
-        first->gflop += g->own[k].super.gflop;
-        t->begun_bytes += g->own[k].work_bytes;
+        first->gflop += g->shared.own[k].super.gflop;
+        t->begun_bytes += g->shared.own[k].work_bytes;
     }
     first->rows_computed = pool->rows_made;
     first->cache_used = pool->cache.most_bytes;
     first->phase.rows += g->many.seconds;
-    t->begun_bytes += g->rows.work_bytes + pool->cache.most_bytes + g->many.most_bytes;
+    t->begun_bytes += g->shared.rows.work_bytes + pool->cache.most_bytes + g->many.most_bytes;
     t->begun_bytes += g->n_problems * g->n * (6 * sizeof(double) + sizeof *g->point); /* programs, gradients */
 }
 
@@ -146,23 +144,20 @@ static hinge_status share(struct together *g, bool *wanted, hinge_error *err)
 {
     struct hg_training *t = g->t;
     const struct hg_problem *pr = &t->distinct.problem;
-    size_t threads = (size_t)t->threads;
-    HG_TRY(HG_MAKE(err, "the problems of all classes", HG_TABLE(g->point, g->n_problems, g->n),
-                   HG_TABLE(g->range, g->n_problems, (size_t)RANGES), HG_ZEROS(g->own, threads),
-                   HG_ZEROS(g->own_rows, threads), HG_ZEROS(g->list, g->n_problems)));
-    HG_TRY(hg_copy_rows(&t->copy, pr, NULL, g->n, t->threads, &g->rows, err));
     double bytes = (double)g->n * (double)g->n * sizeof(float);
-    *wanted = g->rows.super.cost >= DEAR && bytes <= fmin(MOST_BYTES, (double)t->cache_bytes);
+    *wanted = bytes <= fmin(MOST_BYTES, (double)t->cache_bytes);
     if (!*wanted)
         return HINGE_OK;
-    g->rows.super.stages = t->params->profile != 0 ? &g->stages : NULL;
-    for (size_t k = 0; k < threads; k++) {
-        HG_TRY(hg_copy_rows(&t->copy, pr, NULL, g->n, 1, &g->own[k], err));
-        g->own_rows[k] = &g->own[k].super;
-    }
+    HG_TRY(HG_MAKE(err, "the problems of all classes", HG_TABLE(g->point, g->n_problems, g->n),
+                   HG_TABLE(g->range, g->n_problems, (size_t)RANGES), HG_ZEROS(g->list, g->n_problems)));
+    HG_TRY(hg_shared_init(&g->shared, &t->copy, pr, t->threads, err));
+    *wanted = g->shared.rows.super.cost >= DEAR;
+    if (!*wanted)
+        return HINGE_OK;
+    g->shared.rows.super.stages = t->params->profile != 0 ? &g->stages : NULL;
     HG_TRY(hg_many_init(&g->many, g->n, t->threads, hg_cpu_level(t->params->cpu_level), t->cache_bytes, err));
     g->many.whole = true;
-    return hg_many_take(&g->many, &g->rows.super, g->own_rows, err);
+    return hg_many_take(&g->many, &g->shared.rows.super, g->shared.each, err);
 }
 
 /* Runs all problems side by side until each is at eps, or at STEPS steps a point, and frees their working sets: their
@@ -199,9 +194,7 @@ hinge_status hg_begin_together(struct hg_training *t, hinge_error *err)
     if (status == HINGE_OK && wanted)
         status = solve(&g, err);
     hg_many_free(&g.many);
-    for (int k = 0; k < t->threads && g.own != NULL; k++)
-        hg_gram_free(&g.own[k]);
-    hg_gram_free(&g.rows);
+    hg_shared_free(&g.shared);
     hg_free(g.point);
     return status;
 }
