@@ -123,7 +123,7 @@ hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t
     for (size_t i = 0; i < points->n; i++)
         equal += table.next[i] != 0;
     if (equal > 0)
-        status = HG_MAKE(err, "which rows are equal", HG_ARRAY(*first, points->n));
+        status = HG_MAKE(err, "the index of equal rows", HG_ARRAY(*first, points->n));
     if (*first != NULL)
         hg_equal_table_first(&table, *first);
     hg_equal_table_free(&table);
@@ -135,7 +135,7 @@ hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t
 hinge_status hg_equal_init(struct hg_equal *e, const uint32_t *first, size_t n, size_t most_rows, hinge_error *err)
 {
     *e = (struct hg_equal){ .first = first };
-    return HG_MAKE(err, "which rows are equal", HG_ZEROS(e->asked, n), HG_ZEROS(e->next, most_rows));
+    return HG_MAKE(err, "the index of equal rows", HG_ZEROS(e->asked, n), HG_ZEROS(e->next, most_rows));
 }
 
 void hg_equal_free(struct hg_equal *e)

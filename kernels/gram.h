@@ -28,8 +28,9 @@ struct hg_gram {
     size_t kept_bytes;       /* of a tile */
 };
 
-/* Makes a source of the points subset [n] (NULL: all, and n = points->n), numbered 0 .. n - 1. tiler: kernel, maps,
- * type and d. Borrowed: what points refer to; subset; column; norms. On failure nothing is left to be freed. */
+/* Makes a source of the points subset [n] (NULL: all, and n = points->n). Rows are numbered 0 .. n - 1. `tiler` must
+ * have kernel, maps, type and d set. The arrays behind points, subset, column and norms must outlive the source. On
+ * failure nothing is left to be freed. */
 hinge_status hg_gram_init(struct hg_gram *gram, const struct hg_tiler *tiler, const struct hg_points *points,
                           const uint32_t *subset, size_t n, const uint32_t *column, const void *norms, int threads,
                           hinge_error *err);

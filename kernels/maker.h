@@ -108,8 +108,8 @@ struct hg_maker {
     void (*tabulate)(const struct hg_tiler *tiler, const struct hg_points *points, struct hg_table *table);
     /* Bytes of the room that a thread works in, 64-byte aligned. */
     size_t (*room)(const struct hg_tiler *tiler);
-    /* Bytes of `count` vectors as a left side; lays them out at base (NULL: only measures). NULL: vectors are looked up
-     * where they are, and sides are not set. */
+    /* Bytes of `count` vectors as a left side; lays them out at base (NULL: only measures). NULL if the
+     * maker reads vectors in place and needs no packed sides. */
     size_t (*lay_left)(const struct hg_tiler *tiler, const struct hg_points *points, size_t count, char *base,
                        struct hg_left *left);
     size_t (*right_bytes)(const struct hg_tiler *tiler, const struct hg_points *points, size_t count);

@@ -221,11 +221,10 @@ typedef enum hinge_precision {
 } hinge_precision;
 
 typedef enum hinge_solver {
-    HINGE_SOLVER_AUTO = 0,      /* the interior point where it has less work to do (linear kernels, many rows), where it
-                                 * alone can do it (hard margin, rank), or where SMO takes more steps than it: on few
-                                 * points, polynomials of few monomials, smooth kernels at a large C; SMO otherwise,
-                                 * with beta0 at first, with working_set until it stalls, and with max_iter or
-                                 * precision f32. Where the one chosen stalls the other goes on */
+    HINGE_SOLVER_AUTO = 0,      /* chosen by counted work. The interior point: a hard margin or rank set; linear kernels
+                                 * of many rows; few points, polynomials of few monomials, smooth kernels at a large C.
+                                 * SMO otherwise, and with beta0 at first, with working_set until it stalls, with
+                                 * max_iter or precision f32 always. Where the one chosen stalls the other goes on */
     HINGE_SOLVER_SMO,           /* block SMO: every kernel, every task */
     HINGE_SOLVER_INTERIOR_POINT /* the interior point: every task, in f64; kernels other than the
                                  * linear one by a factor Z of low rank. It ignores beta0, shrinking, working_set */
@@ -399,7 +398,7 @@ typedef struct hinge_report {
                             * a sample; NaN: not measured */
     uint64_t iterations, rounds; /* as in hinge_progress, summed over problems */
     uint64_t newton_steps; /* linear systems of Newton's steps in SMO */
-    size_t newton_no_room; /* bytes that Newton's matrices need where cache_bytes has no room and SMO goes on; else 0 */
+    size_t newton_no_room; /* bytes that the Newton finish lacked, 0 if it had room: raise cache_bytes by so much */
     uint64_t rows_asked, rows_computed, rows_evicted; /* kernel rows; computed are whole-row equivalents */
     uint64_t bytes_read;   /* bytes of kernel rows that updates of the gradient read: 4 or 8 a value, or 1 as a count */
     uint64_t kernel_values; /* kernel values computed in all, certificate included */

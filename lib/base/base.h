@@ -53,10 +53,10 @@ void *hg_alloc(size_t count, size_t size);
 void *hg_zalloc(size_t count, size_t size);
 void hg_free(void *memory);
 
-/* Lets small problems come and go. An allocator like glibc's gives the top of its heap back to the system where 128 KB
- * are free there, unless a larger block was freed before: it leaves twice as much as that. Here is one, which nobody
- * touches; without memory for it nothing is lost. Finding the same pages again takes a small training a third of its
- * time, and grids of letter, 3,000 and 6,000 rows, 2.2 and 7.1 s of the system's beside 3.2 and 8.8 of the user's. */
+/* Keeps the heap's pages from one small problem to the next. An allocator like glibc's gives the top of its heap back
+ * to the system where 128 KB are free there, unless a larger block was freed before: it leaves twice as much as that.
+ * Here is one, which nobody touches; without memory for it nothing is lost. Finding the same pages again takes a small
+ * training a third of its time (doc/tried.md). */
 void hg_let_heap_stay(void);
 
 /* An array of an object: rows * cols values of `size` bytes, and where its pointer stands. HG_ZEROS is cleared, the

@@ -398,7 +398,7 @@ static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
     return HINGE_OK;
 }
 
-/* Returns where problems whose fold has the same field as that of some[first] end. */
+/* Returns the end of the run of problems, from `first`, whose folds share one field. */
 static size_t end_of_field(const struct hg_selecting *s, struct hg_part *const *some, size_t first, size_t count)
 {
     size_t end = first + 1;

@@ -75,7 +75,7 @@ struct hg_selecting {
     bool drops;                    /* the last one trained was dropped, or would have been */
     hinge_grid_point **line;       /* [n_points] those of the line that have been tried: n_line */
     size_t n_line, *reached;       /* [n_folds] how many of them each fold is trained at */
-    size_t falls;                  /* so many in a row of the line, each worse than the one before it: */
+    size_t falls;                  /* consecutive points on this line, each worse than its predecessor: */
     double line_loss;              /* the last one's mean loss; NaN: not known */
 
     bool scales;                   /* each fold by itself */
@@ -172,8 +172,8 @@ hinge_status hg_field_exact(struct hg_field *field, const struct hg_part *part, 
 double hg_select_most_nu(const struct hg_selecting *s, size_t f, double *class_weight);
 
 hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err);
-/* Forgets what was found, which is no start for what comes; with_lanes: nor are the working sets, whose kernel is
- * another one. */
+/* Discards solutions, which cannot start the next line. with_lanes: discards working sets too, because the kernel
+ * changes. */
 void hg_parts_forget(struct hg_selecting *s, bool with_lanes);
 
 /* Trains and predicts so many folds of a point: s->decisions and s->predictions of their rows. */

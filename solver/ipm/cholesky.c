@@ -16,8 +16,8 @@
 
 /* ---- of a kernel, by its rows ------------------------------------------------------------------------------------ */
 
-/* Returns the row of the largest remaining diagonal, the first of equal ones; *trace: the sum of their sizes, since
- * what is negative is as far from K as what is positive. */
+/* Returns the row of the largest remaining diagonal, the first of equal ones. *trace is the sum of their absolute
+ * values: an entry below 0, by rounding, is part of the distance from K too. */
 static size_t find_pivot(const double *diagonal, size_t n, double *trace)
 {
     size_t pivot = 0;

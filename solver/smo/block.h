@@ -36,7 +36,7 @@ struct hg_smo_options {
     bool symmetric;      /* the kernel is known to be */
     bool warm;           /* the start may be a solution */
     const double *g;     /* [n] K beta of the start, by these rows; NULL: it is to be made */
-    bool close;          /* the start is near a solution, and its gradient was proven: few points are wrong at first */
+    bool close;          /* the start nearly solves the problem and g was verified in f64, so few points violate */
     bool f64_follows;    /* where rows are too coarse, the caller goes on by rows in f64 */
     size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
     struct hg_halt halt; /* stop may be NULL */

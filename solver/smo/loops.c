@@ -24,8 +24,8 @@
 #endif
 
 enum {
-    BLOCK = 256, /* entries whose extremes are reduced to one; */
-    GROUP = 16   /* in which they are looked for so many at a time */
+    BLOCK = 256, /* entries summarised by one minimum and one maximum */
+    GROUP = 16   /* entries compared per vector instruction */
 };
 
 /* ---- gradient update: memory bandwidth; eight rows a sweep so that g is read and written once for eight ---------- */

@@ -22,7 +22,7 @@ struct hg_range {
 struct hg_many_problem {
     struct hg_qp *qp;       /* in: a feasible start; out: the solution */
     double *g;              /* [qp->n] in: K beta of another beta; out: K beta of the solution */
-    const double *moved;    /* [qp->n] the start less that other beta; NULL: they are the same */
+    const double *moved;    /* [qp->n] start - (the beta that g belongs to); NULL if g belongs to the start */
     const uint32_t *point;  /* [qp->n] of the source: the ranges, one after the other */
     const struct hg_range *range, *elsewhere; /* of its points; of those that hg_many_apply is to look at */
     size_t n_ranges, n_elsewhere;

@@ -19,7 +19,7 @@ hinge_status hg_pool_init(struct hg_pool *pool, size_t n, size_t bytes, hinge_er
 {
     memset(pool, 0, sizeof *pool);
     pool->n = n;
-    HG_TRY(HG_MAKE(err, "who shares kernel rows", HG_ARRAY(pool->was_made, n), HG_ARRAY(pool->lacking, n),
+    HG_TRY(HG_MAKE(err, "the table of shared kernel rows", HG_ARRAY(pool->was_made, n), HG_ARRAY(pool->lacking, n),
                    HG_ARRAY(pool->out, n)));
     size_t cols = HG_MAX(n, (size_t)1), least = FEWEST_ROWS * hg_aligned(cols * sizeof(double) + 64);
     return hg_cache_init(&pool->cache, cols, cols, sizeof(double), HG_MAX(bytes, least), NULL, err);

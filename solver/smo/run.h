@@ -165,7 +165,7 @@ static inline uint64_t hg_every(const struct hg_run *r)
     return r->report->rounds < 128 ? 4 : 16;
 }
 
-/* Says whether it is a round in which all points are looked at for what need not be known in each. */
+/* True in every 4th round, and in every 16th after 128: checks that need a pass over all points are made only then. */
 static inline bool hg_looks_around(const struct hg_run *r)
 {
     return r->report->rounds % hg_every(r) == 0;
