@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_docs.py SOURCE BUILD HINGE [--update] [PAGE...]: README.md, CHANGELOG.md and doc/*.md keep their word.
+"""test_docs.py SOURCE BUILD HINGE [--update] [PAGE...]: README.md, CHANGELOG.md, CONTRIBUTING.md, SECURITY.md and doc/*.md keep their word.
 
 Every fenced block is checked, or the test fails:
   c     a whole program (it has a main), or statements that go into the page's frame, a block with the line "the
@@ -207,7 +207,7 @@ def main():
     if not shutil.which(CC[0]):
         print("no compiler")
         sys.exit(77)
-    pages = [os.path.join(source, "README.md"), os.path.join(source, "CHANGELOG.md"),
+    pages = [*(os.path.join(source, name + ".md") for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY")),
              *sorted(glob.glob(os.path.join(source, "doc", "*.md")))]
     with open(os.path.join(source, "doc", "README.md"), encoding="utf-8") as file:
         index = file.read()
