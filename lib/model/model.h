@@ -80,6 +80,11 @@ struct hg_doubt {
 };
 struct hg_doubt hg_model_doubt(const hinge_model *model, double norm);
 
+/* Derive what bounds need of the model (coef_sum to most_nonzeros), and what precision "auto" begins with
+ * (f32_is_enough to beyond_f32); false: no memory. */
+bool hg_model_derive_sizes(hinge_model *model, int threads);
+bool hg_model_choose_f32(hinge_model *model);
+
 /* Does what hinge_model_set_scaling does, with factor, offset, origin and base, each NULL or [d]. */
 hinge_status hg_model_set_scaling(hinge_model *model, const double *const part[4], hinge_error *err);
 
