@@ -252,15 +252,20 @@ double hg_kernel_most(const hinge_kernel *kernel, double product)
 }
 
 /* Bounds the error by what each step adds; values that are given have none. */
-double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
+double hg_kernel_error_by(const hinge_kernel *kernel, hinge_dtype type, double dot, double norm)
 {
     const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
     struct hg_rounding r = { type == HINGE_F32 ? 0x1p-24 : 0x1p-53, type == HINGE_F32 ? FLT_MIN : DBL_MIN, norm,
                              .most = kernel->gamma * norm + fabs(kernel->coef0) };
-    r.dot = (hg_dot_error(type, d) + 2 * r.ulp) * norm;
+    r.dot = (dot + 2 * r.ulp) * norm;
     r.lost = kernel->gamma * r.dot + 4 * r.ulp * r.most + r.tiny;
     double error = row->error != NULL ? row->error(kernel, &r) : hg_kernel_is_of_features(row) ? INFINITY : 0;
     return isnan(error) ? INFINITY : error + (error > 0 ? r.tiny : 0); /* NaN: infinite values */
+}
+
+double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
+{
+    return hg_kernel_error_by(kernel, type, hg_dot_error(type, d), norm);
 }
 
 /* Finds, by halving, the t from which on a function that falls is at most `to`. */

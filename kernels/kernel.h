@@ -28,10 +28,10 @@ struct hg_kernel_row {
     enum hg_kernel_source source;
     /* A function of x - z alone, which is 1 at 0. Moving all points changes no value, so they may be centred. */
     bool stays_when_moved;
-    /* A function k of t = gamma ||x - z||^2 alone, which falls from k(0) = 1 to 0, and whose slope falls as well.
-     * Its map takes squared norms beside the dot product. Equal points are told to have 1, as norms and dot products
-     * do not show it; what is far can be left out (hg_kernel_reach) and what is near is made of differences in f64
-     * (hg_tiler_close). */
+    /* A function k of t = gamma ||x - z||^2 alone, which falls from k(0) = 1 to 0, and whose slope falls as well; t - k
+     * / slope and sqrt(t) - k / (2 sqrt(t) slope) rise where they are positive (lib/model/doubt.c). Its map takes
+     * squared norms beside the dot product. Equal points are told to have 1, as norms and dot products do not show it;
+     * what is far can be left out (hg_kernel_reach) and what is near is made of differences in f64 (hg_tiler_close). */
     bool of_distance;
     bool bounded;    /* |K| <= 1 */
     bool smooth;     /* its matrix may have a factor of few columns */
@@ -69,6 +69,8 @@ double hg_dot_error(hinge_dtype type, size_t d);
  * vectors' own to f32, and of the map. of_distance: at most 1, and never for equal vectors, whose value is 1.
  * Infinite where values overflow or no bound is known; 0 for values that are not computed but given. */
 double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm);
+/* Returns the same where a dot product's rounding is at most `dot` of the product of the norms. */
+double hg_kernel_error_by(const hinge_kernel *kernel, hinge_dtype type, double dot, double norm);
 
 /* The largest |K| over pairs of vectors whose norms have at most this product; infinite where it is not known. */
 double hg_kernel_most(const hinge_kernel *kernel, double product);

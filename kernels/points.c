@@ -5,6 +5,7 @@
  * threads share are taken over parts of a fixed size, so that no bit depends on how many threads there are.
  */
 #include "kernels/points.h"
+#include "kernels/panel.h"
 #include "lib/base/team.h"
 
 #include <string.h>
@@ -218,6 +219,39 @@ double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type
         sum += sum_of_squares(x, count);
     }
     return sum;
+}
+
+/* Adds a stretch's values to lengths: feature k of it, from 0, is in the sums of features k to count - 1, and what came
+ * before is added to the last one. A value that is 0 adds no error, so `running` may be too large. */
+static void add_stretch(struct hg_lengths *lengths, const double *x, size_t count, bool first)
+{
+    double running[LANES] = { 0 }, nonzeros[LANES] = { 0 };
+    for (size_t c = 0; c < count; c += LANES)
+        for (size_t k = 0; k < LANES; k++) {
+            double v = c + k < count ? x[c + k] : 0;
+            running[k] += (double)(count - c - k) * (v * v);
+            nonzeros[k] += v != 0 ? 1.0 : 0.0;
+        }
+    for (size_t k = 0; k < LANES; k++) {
+        lengths->running += running[k];
+        lengths->nonzeros += nonzeros[k];
+    }
+    lengths->norm += sum_of_squares(x, count);
+    lengths->running += first ? 0 : lengths->norm;
+    lengths->sums += (double)(count + (first ? 0 : 1));
+}
+
+/* Walks over the vector stretch by stretch, as panels do. */
+struct hg_lengths hg_points_lengths(const struct hg_points *points, size_t i)
+{
+    struct hg_lengths lengths = { 0 };
+    double x[HG_STRETCH + LANES] = { 0 };
+    for (size_t c = 0; c < points->x.cols; c += HG_STRETCH) {
+        size_t count = HG_MIN(points->x.cols - c, (size_t)HG_STRETCH);
+        take(points, i, c, count, HINGE_F32, x);
+        add_stretch(&lengths, x, count, c == 0);
+    }
+    return lengths;
 }
 
 enum { SUM_ROWS = 512 }; /* in a piece, and summed together: the sums do not depend on the threads */

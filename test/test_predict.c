@@ -159,6 +159,30 @@ TEST(all_kinds)
     assert_true(values > 3 && labels > values);
 }
 
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
+
+/* Tangents (lib/model/doubt.c) are nowhere below what they bound. */
+TEST(tangents)
+{
+    static const hinge_kernel_type types[] = { HINGE_RBF, HINGE_MATERN32, HINGE_MATERN52 };
+    uint64_t seed = 15;
+    struct set sv = normal(20, 3, &seed);
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        hinge_kernel kernel = hinge_kernel_rbf(0.5);
+        kernel.type = types[k];
+        const struct hg_kernel_row *row = hg_kernel_row(types[k]);
+        hinge_model *m = model_of(HINGE_C_SVC, kernel, &sv, 1, 0, &seed);
+        for (int i = 0; i < HG_TANGENTS; i++)
+            for (double t = 1e-9; t < 1e4; t *= 1.001) {
+                const struct hg_tangent *at = &m->tangent[i];
+                double value = row->value(t);
+                assert_true(at->root >= 0 && at->t >= 0);
+                assert_true(sqrt(t) * value <= (at->root * value + at->root_rest) * (1 + 1e-12));
+                assert_true(t * value <= (at->t * value + at->t_rest) * (1 + 1e-12));
+            }
+    }
+}
+
 /* ---- examples that are too large --------------------------------------------------------------------------------- */
 
 TEST(too_large)
@@ -261,13 +285,14 @@ TEST(few_nonzeros)
     assert_true(m->most_nonzeros <= 14 && m->f32_is_enough);
     assert_int_equal(hinge_predict(m, &all, &options, NULL, f, NULL), HINGE_OK);
     for (size_t i = 0; i < x.n; i++) {
-        double norm = 0, size = 0;
-        for (size_t c = 0; c < x.d; c++)
-            norm += x.x[i * x.d + c] * x.x[i * x.d + c];
+        double size = 0;
         for (size_t k = 0; k < sv.n; k++)
             size += fabs(m->coef[k]) * (double)value_of(&m->kernel, x.x + i * x.d, sv.x + k * sv.d, x.d);
-        struct hg_doubt doubt = hg_model_doubt(m, norm);
-        assert_near(f[i], truth(m, x.x + i * x.d), doubt.share * size + doubt.rest * m->coef_sum[0]);
+        struct hg_points points = { .x = all, .n = x.n };
+        struct hg_lengths lengths = hg_points_lengths(&points, i);
+        struct hg_doubt doubt = hg_model_doubt(m, &lengths, false);
+        assert_true(hg_model_bounds(m, &doubt, &size));
+        assert_near(f[i], truth(m, x.x + i * x.d), size);
     }
     check(m, &x, "few non-zeros", 1e-8);
 }
@@ -282,7 +307,7 @@ TEST(many_by_few)
     for (size_t i = 0; i < x.n; i += 100)
         memcpy(x.x + i * x.d, sv.x + i / 5 * x.d, x.d * sizeof *x.x);
     hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(0.4), &sv, 20, 0.1, &seed);
-    assert_true(hg_model_is_small(m) && !m->f32_is_enough && hg_model_f32_tells_labels(m));
+    assert_true(hg_model_is_small(m) && !m->f32_is_enough);
     check(m, &x, "many by few", 1e-9);
 }
 

@@ -3,13 +3,15 @@
  * that bounds need, and by them the choice of what precision "auto" begins with.
  *
  * Prediction in f32 is switched off by options.precision = f64, by a kernel that f32 does not hold, and for models of
- * at most 65,536 values (hg_model_is_small) unless labels of many examples are asked for.
+ * at most 65,536 values (hg_model_is_small) unless there are many examples.
  */
 #include "lib/model/model.h"
 #include "lib/base/team.h"
 
 #include <float.h>
 #include <math.h>
+
+static const double ULP = 0x1p-24; /* half a unit in the last place of 1 */
 
 /* Promises 1e-4 of max(1, largest |rho|): the scale that decision values have, and what hinge.h says of precision
  * "auto". */
@@ -21,34 +23,112 @@ double hg_model_promise(const hinge_model *m)
     return 1e-4 * scale;
 }
 
-/* Bounds the error of f = sum coef K(x, z) in f32, u = 2^-24 being half a unit of the last place, by the errors of dot
- * products (hg_dot_error), map and sums. RBF: an error of `lost` in gamma |x - z|^2 multiplies K by exp(lost) at most,
- * so that share = expm1(lost + ..) is relative to sum |coef| K, and `rest` is for values that are next to 0 in f32.
- * lost grows with gamma (|x|^2 + |z|^2), as norms and dot product cancel. Other kernels have no such factor: the
- * largest error of a value for |<x, z>| <= |x| |z|, times coef_sum. */
-struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
+/* Holds the bound of the error of t = gamma ||x - z||^2 for one example, a + b s + c s^2 with s = sqrt(t), in halves of
+ * a unit in the last place of 1. */
+struct lost {
+    double a, b, c;
+};
+
+/* Bounds how wrong t is, two ways. With u = 2^-24, x and z as rounded to f32, a^2 = gamma ||x||^2, b^2 = gamma ||z||^2,
+ * steps and their errors are, in units of u: the norms' own a^2 + b^2, their sum as much again, the difference from
+ * twice the dot product s^2, the vectors' rounding 2 s (a + b), the map's argument s^2, and gamma times twice
+ * what the dot product loses. That is u times the sum of its partial sums' sizes, |<x, z>| over the features so far,
+ * and once more that of all products where a level multiplies and adds in two steps. By GEMM, whose order nobody knows,
+ * it is the number of products times ||x|| ||z||. By Cauchy and Schwarz a partial sum is at most the product of the
+ * partial norms, and z's is at most either x's + s / sqrt(gamma) (the first way), which stays near where few vectors
+ * are long, or the largest norm of all (the second). The sum of x's partial norms is at most sqrt(sums * running). What
+ * f32 makes 0 (tiny), and products of roundings (the factor), come on top. */
+static void bound_lost(const hinge_model *m, const struct hg_lengths *x, bool any_order, struct lost lost[2])
 {
-    static const double ulp = 0x1p-24;
-    double least = 3 * FLT_MIN * (double)m->n_sv;
-    /* of values times coefficients: five in f32 at a time as they are made, or a tile's */
+    double n = fmin(x->nonzeros, (double)m->most_nonzeros), gamma = m->kernel.gamma, a2 = gamma * x->norm;
+    double stretches = floor((double)(m->d + HG_STRETCH - 1) / HG_STRETCH);
+    double sums = any_order ? n : n + stretches, running = sums * x->norm;
+    if (!any_order && x->running < running)
+        running = x->running, sums = x->sums;
+    double a = sqrt(a2), b = sqrt(gamma * m->largest_norm), squares = gamma * running, roots = sqrt(sums * squares);
+    double tiny = gamma * (double)m->d * FLT_MIN / ULP * (10 + 4 * sqrt(x->norm) + 4 * sqrt(m->largest_norm));
+    double more = 1.01 + 2 * sums * ULP;
+    lost[0] = (struct lost){ 6 * a2 + 2 * squares + tiny, 10 * a + 2 * roots, 6 };
+    lost[1] = (struct lost){ 2 * a2 + 2 * b * b + 2 * b * (roots + a) + tiny, 2 * (a + b), 2 };
+    for (int way = 0; way < 2; way++)
+        lost[way] = (struct lost){ more * lost[way].a, more * lost[way].b, more * lost[way].c };
+}
+
+/* Makes the bound of a kernel of the distance. An error of t by e multiplies K by exp(slope(0) e) at most, which is 1 +
+ * slope(0) e (1 + worst) at most where slope(0) e <= worst <= 1/4. So values lose slope(0) (1 + worst) sum |coef| K (a
+ * + b s + c s^2), and their map and sums a share of sum |coef| K. Each tangent to s K and s^2 K, as functions of K,
+ * bounds them by a multiple of K and a constant; those sums are at most that multiple of sum |coef| K, and the constant
+ * times coef_sum, whatever the vectors are. Which tangent is near depends on sum |coef| K / coef_sum: of several the
+ * least counts. sum |coef| K is known in f32 alone, and may be too small by the bound itself. Beyond s = far values are
+ * next to 0, in f32 too. */
+static void bound_values(const hinge_model *m, const struct hg_lengths *x, bool any_order, double sums,
+                         struct hg_doubt *doubt)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
+    double most = sqrt(m->kernel.gamma) * (sqrt(x->norm) + sqrt(m->largest_norm)), worst[2];
+    struct lost lost[2];
+    bound_lost(m, x, any_order, lost);
+    most = fmin(most, m->far);
+    for (int way = 0; way < 2; way++)
+        worst[way] = row->slope(0) * ULP * (lost[way].a + most * (lost[way].b + most * lost[way].c));
+    double least = fmin(worst[0], worst[1]);
+    if (!(least <= 0.25) || !(x->norm <= 0x1p100))
+        return;
+    for (int k = 0; k < HG_TANGENTS; k++) {
+        const struct hg_tangent *at = &m->tangent[k];
+        double share[2], rest[2], each = ULP * row->slope(0) * (1 + least);
+        for (int way = 0; way < 2; way++) {
+            share[way] = each * (lost[way].a + lost[way].b * at->root + lost[way].c * at->t) + (sums + row->ulps) * ULP;
+            rest[way] = each * (lost[way].b * at->root_rest + lost[way].c * at->t_rest);
+        }
+        int way = share[1] < share[0];
+        double known = 1 - share[way]; /* of sum |coef| K, at least */
+        doubt->share[k] = known > 0 ? share[way] / known : 0;
+        doubt->rest[k] = known > 0 ? rest[way] / known + 1e-34 : INFINITY;
+    }
+}
+
+/* Bounds the error of f = sum coef K(x, z) in f32: of values, and of their sums with coefficients: one rounding of each
+ * coefficient, and five of a panel's products and their sum (hg_sums), or a tile's, by GEMM; f64 adds next to nothing.
+ * Kernels of dot products: the largest error of a value for |<x, z>| <= |x| |z|, times coef_sum. */
+struct hg_doubt hg_model_doubt(const hinge_model *m, const struct hg_lengths *x, bool any_order)
+{
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
     bool summed = row->of_distance && hg_model_coef_rows(m) == 1;
-    double sums = summed ? 8 * ulp : hg_dot_error(HINGE_F32, HG_TILE_COLS) + 2 * ulp;
+    double sums = (summed ? 7 : HG_TILE_COLS + 2) + 0x1p-29 * (double)m->n_sv;
+    struct hg_doubt doubt = { .least = 3 * FLT_MIN * (double)m->n_sv };
+    for (int k = 0; k < HG_TANGENTS; k++)
+        doubt.rest[k] = INFINITY;
     if (row->of_distance) {
-        double both = m->kernel.gamma * (norm + m->largest_norm);
-        double lost = (hg_dot_error(HINGE_F32, m->most_nonzeros) + 3 * ulp) * both; /* of gamma ||x - z||^2 */
-        if (!(lost <= 1))
-            return (struct hg_doubt){ INFINITY, INFINITY, 0 };
-        /* and of the vectors, 2 sqrt(2 both) ulps a root of gamma ||x - z||^2: 4 where K is over exp(-16), 9.3 where it
-         * is not 0 in f32; of the map */
-        double near = 12 * ulp * sqrt(both), far = 27 * ulp * sqrt(both);
-        return (struct hg_doubt){ expm1(lost + near) + (12 + row->ulps) * ulp + sums,
-                                  1e-37 + 1.2e-7 * expm1(lost + far), least };
+        bound_values(m, x, any_order, sums, &doubt);
+        return doubt;
     }
-    double x = sqrt(norm), z = sqrt(m->largest_norm), d = (double)m->d;
-    double product = x * z + d * FLT_MIN / ulp * (1 + x + z); /* of features that are less than f32 holds as well */
-    double error = hg_kernel_error(&m->kernel, HINGE_F32, m->d, product), most = hg_kernel_most(&m->kernel, product);
-    return (struct hg_doubt){ 0, error + sums * most, least * fmax(most, 1) };
+    double length = sqrt(x->norm), z = sqrt(m->largest_norm), d = (double)m->d;
+    double product = length * z + d * FLT_MIN / ULP * (1 + length + z); /* of what is less than f32 holds as well */
+    double n = fmin(x->nonzeros, (double)m->most_nonzeros), running = sqrt(x->sums * x->running);
+    double dot = any_order || !(running < n * length) ? n : running / length;
+    double error = hg_kernel_error_by(&m->kernel, HINGE_F32, (1.01 + 2 * n * ULP) * ULP * (dot + 1), product);
+    double most = hg_kernel_most(&m->kernel, product);
+    for (int k = 0; k < HG_TANGENTS; k++)
+        doubt.rest[k] = error + sums * ULP * most;
+    doubt.least *= fmax(most, 1);
+    return doubt;
+}
+
+/* Takes the tangent that bounds all values together best: one for an example, as there may be many problems. */
+bool hg_model_bounds(const hinge_model *m, const struct hg_doubt *doubt, double *size)
+{
+    double sizes = 0, coefs = 0, least = INFINITY, share = 0, rest = INFINITY;
+    for (size_t p = 0; p < m->n_problems; p++)
+        sizes += size[p], coefs += m->coef_sum[p];
+    for (int k = 0; k < HG_TANGENTS; k++)
+        if (doubt->share[k] * sizes + doubt->rest[k] * coefs < least) {
+            share = doubt->share[k], rest = doubt->rest[k];
+            least = share * sizes + rest * coefs;
+        }
+    for (size_t p = 0; p < m->n_problems; p++)
+        size[p] = share * size[p] + rest * m->coef_sum[p] + doubt->least;
+    return isfinite(least);
 }
 
 struct longest {
@@ -70,8 +150,25 @@ static void find_longest(void *arg, int thread, size_t first, size_t end)
     }
 }
 
+/* Makes tangents to sqrt(t) K and t K, as functions of K, at some t: at k = k(t) they have the slopes sqrt(t) - k / (2
+ * sqrt(t) slope(t)) and t - k / slope(t). These rise with t where they are not negative (kernel.h), so that none of the
+ * tangents that do not fall meets the function again. */
+static void derive_tangents(hinge_model *m)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
+    double reach = m->kernel.gamma * hg_kernel_reach(&m->kernel, 1e-38), t = 1;
+    m->far = row->of_distance && m->kernel.gamma > 0 ? sqrt(reach) : 0;
+    while (row->of_distance && t * row->slope(t) < row->value(t))
+        t *= 2;
+    for (int k = 0; row->of_distance && k < HG_TANGENTS; k++, t *= 2) {
+        double value = row->value(t), root = sqrt(t), by = value / row->slope(t);
+        m->tangent[k] = (struct hg_tangent){ root - by / (2 * root), value * by / (2 * root), t - by, value * by };
+    }
+}
+
 /* Derives what bounds need: coef_sum, the sum of |coef| of each problem; mixed, whether a row of coef has both signs
- * within a class, as sums of |coef| K are then not |sums of coef K|; largest_norm and most_nonzeros of shifted SVs. */
+ * within a class, as sums of |coef| K are then not |sums of coef K|; largest_norm and most_nonzeros of shifted SVs;
+ * far and tangents. */
 bool hg_model_derive_sizes(hinge_model *m, int threads)
 {
     struct hg_points points = hg_model_points(m, HINGE_F64);
@@ -91,27 +188,31 @@ bool hg_model_derive_sizes(hinge_model *m, int threads)
         }
     for (size_t i = 0; i < m->n_sv && m->sv != NULL && m->kernel.type != HINGE_USER; i++)
         m->largest_norm = fmax(m->largest_norm, m->norms != NULL ? m->norms[i] : hg_points_norm(&points, i, HINGE_F64));
+    derive_tangents(m);
     struct longest longest = { m, 0 };
     hg_share(threads, m->sv != NULL ? m->n_sv : 0, 64, find_longest, &longest);
     m->most_nonzeros = (size_t)longest.nonzeros;
     return m->coef_sum != NULL;
 }
 
-/* Estimates what a decision value in f32 may be off by for the model's own SVs, on average over some of them (x) and
- * with the sum of |coef| K taken from some (z); false: no memory. */
-static bool typical_doubt(const hinge_model *m, double *doubt)
+/* Takes some examples (x), evenly, and sums of |coef| K from some support vectors (z), whose K plain loops make. */
+bool hg_model_typical_doubt(const hinge_model *m, const struct hg_points *examples, size_t rows, size_t cols,
+                            double *doubt)
 {
-    enum { ROWS = 16, COLS = 256 };
     struct hg_points points = hg_model_points(m, HINGE_F64);
-    size_t rows = HG_MIN(m->n_sv, (size_t)ROWS), cols = HG_MIN(m->n_sv, (size_t)COLS), d = m->d;
-    double *x, *z, most = 0, size = 0, value[ROWS] = { 0 }, norm[ROWS];
-    if (!HG_ROOM(HG_TABLE(x, rows, d), HG_ARRAY(z, d)))
+    size_t d = m->d;
+    double *x, *z, *value, most = 0, size = 0;
+    struct hg_lengths *lengths;
+    rows = HG_MIN(examples->n, rows);
+    cols = HG_MIN(m->n_sv, cols);
+    if (!HG_ROOM(HG_TABLE(x, rows, d), HG_ARRAY(z, d), HG_ARRAY(value, rows), HG_ARRAY(lengths, rows)))
         return false;
     for (size_t p = 0; p < m->n_problems; p++)
         most = fmax(most, m->coef_sum[p]);
     for (size_t r = 0; r < rows; r++) {
-        hg_points_pack(&points, NULL, r * m->n_sv / rows, 1, HINGE_F64, x + r * d, d);
-        norm[r] = hg_points_norm(&points, r * m->n_sv / rows, HINGE_F64);
+        hg_points_pack(examples, NULL, r * examples->n / rows, 1, HINGE_F64, x + r * d, d);
+        lengths[r] = hg_points_lengths(examples, r * examples->n / rows);
+        value[r] = 0;
     }
     for (size_t c = 0; c < cols; c++) {
         size_t j = c * m->n_sv / cols;
@@ -120,52 +221,50 @@ static bool typical_doubt(const hinge_model *m, double *doubt)
         for (size_t row = 0; row < hg_model_coef_rows(m); row++)
             coef += fabs(m->coef[row * m->n_sv + j]);
         for (size_t r = 0; r < rows; r++)
-            value[r] += coef * fabs(hg_kernel_value(&m->kernel, hg_dot(x + r * d, z, d), norm[r], other));
+            value[r] += coef * fabs(hg_kernel_value(&m->kernel, hg_dot(x + r * d, z, d), lengths[r].norm, other));
         size += coef;
     }
     *doubt = 0;
     for (size_t r = 0; r < rows; r++) {
-        struct hg_doubt own = hg_model_doubt(m, norm[r]);
-        *doubt += (own.share * (own.share > 0 && size > 0 ? value[r] / size : 0) + own.rest) * most / (double)rows;
+        struct hg_doubt own = hg_model_doubt(m, &lengths[r], false);
+        double bound = INFINITY, share = size > 0 ? value[r] / size : 0;
+        for (int k = 0; k < HG_TANGENTS; k++)
+            bound = fmin(bound, (own.share[k] * share + own.rest[k]) * most);
+        *doubt += bound / (double)rows;
     }
     hg_free(x);
     return true;
 }
 
-/* Says whether prediction in f32 can be tried. */
-static bool may_be_f32(const hinge_model *m)
+bool hg_model_may_be_f32(const hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
     return !m->beyond_f32 && row->source == HG_FROM_DOTS && m->kernel.type != HINGE_LINEAR;
 }
 
-/* Says whether f32 leaves few labels open. A label hangs on the sign, or on which value is larger, so that 2,000 times
- * the promise, 0.2 of the scale, leaves most labels decided; what is not is predicted again in f64. */
-static bool tells_labels(const hinge_model *m, double doubt)
+/* Values may be doubted by half of the promise. A label hangs on the sign, or on which value is larger, so that 2,000
+ * times the promise, 0.2 of the scale, leaves most labels decided; what is not is predicted again in f64. */
+double hg_model_may_doubt(const hinge_model *m, bool values)
 {
-    return !hinge_task_info(m->task)->regresses && doubt <= 2000 * hg_model_promise(m);
+    return (values ? 0.5 : 2000) * hg_model_promise(m);
 }
 
-bool hg_model_f32_tells_labels(const hinge_model *m)
-{
-    double doubt;
-    return may_be_f32(m) && typical_doubt(m, &doubt) && tells_labels(m, doubt);
-}
-
-/* Chooses what "auto" begins with. Small models predict in f64. Large ones in f32, and in f64 again what f32 is too
- * coarse for, where that is likely to be little: labels that f32 leaves open, or values that may be wrong by more than
- * is promised. false: no memory. */
+/* Chooses what "auto" begins with. Small models predict in f64, but for many examples. Large ones in f32, and in f64
+ * again what f32 is too coarse for, where that is likely to be little: labels that f32 leaves open, or values that may
+ * be wrong by more than is promised. false: no memory. */
 bool hg_model_choose_f32(hinge_model *m)
 {
     m->f32_is_enough = m->f32_for_values = false;
+    m->doubt = 0;
     m->beyond_f32 = hg_kernel_beyond_f32(&m->kernel, m->largest_norm);
-    if (!may_be_f32(m) || hg_model_is_small(m))
+    if (!hg_model_may_be_f32(m) || hg_model_is_small(m))
         return true;
-    double doubt;
-    if (!typical_doubt(m, &doubt))
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    if (!hg_model_typical_doubt(m, &points, 16, 256, &m->doubt))
         return false;
-    m->f32_for_values = doubt <= hg_model_promise(m) / 2;
-    m->f32_is_enough = m->f32_for_values || tells_labels(m, doubt);
+    m->f32_for_values = m->doubt <= hg_model_may_doubt(m, true);
+    bool labels = !hinge_task_info(m->task)->regresses && m->doubt <= hg_model_may_doubt(m, false);
+    m->f32_is_enough = m->f32_for_values || labels;
     return true;
 }
 

@@ -12,6 +12,14 @@
 
 struct hg_problem;
 
+enum { HG_TANGENTS = 4 };
+
+/* A tangent to sqrt(t) k(t) and to t k(t), as functions of k = k(t) of a kernel of the distance: they are at most root
+ * * k + root_rest and t * k + t_rest. */
+struct hg_tangent {
+    double root, root_rest, t, t_rest;
+};
+
 /* Owns every array; hinge_model_free frees them. Training and files write the upper part, hg_model_finish the lower
  * one, and after that nothing changes but by calls that take a model that is not const: any number of threads may read
  * it. */
@@ -54,6 +62,7 @@ struct hinge_model {
     bool f32_is_enough;   /* precision "auto": most examples' labels may be told in f32; it begins there */
     bool f32_for_values;  /* the same of decision values: most may be told in f32 */
     bool beyond_f32;      /* hg_kernel_beyond_f32: what it goes by in precision f32 */
+    double doubt;         /* what decision values in f32 may typically be off by; 0: a small model does not know */
     float *sv32;          /* [n_sv * d] shifted and rounded; NULL unless f32_is_enough and dot products are taken */
     struct hg_integers integers; /* the SVs, where they are whole numbers and products of those pay; otherwise empty */
     void *panels;         /* instead of sv32: the SVs as panels of integers, where they are such, or where lists win
@@ -68,17 +77,23 @@ struct hinge_model {
     bool mixed;           /* some row of coef has both signs within a class */
     double largest_norm;  /* of the shifted SVs, squared */
     size_t most_nonzeros; /* of a shifted SV: products that are 0 add no error to a dot product */
+    double far;           /* kernel of the distance: the root of t from which on it is 1e-38 or less */
+    struct hg_tangent tangent[HG_TANGENTS];
     struct hg_equal_table equal; /* RBF: the SVs by their features */
     uint8_t *seen;        /* [seen_slots] RBF: 1 at hg_model_seen of each SV's norm; NULL for other kernels */
     size_t seen_slots;
 };
 
-/* Tells how wrong prediction in f32 may be: a decision value of problem p by at most share * (sum of |coef| K) + rest *
- * coef_sum[p] + least, for an example whose squared norm, less the shift, is `norm`. Not finite: nobody knows. */
+/* Tells how wrong prediction in f32 may be: a decision value of problem p, for an example, by at most the least of
+ * share[k] * (sum of |coef| K, as made in f32) + rest[k] * coef_sum[p], and `least`. Infinite: nobody knows. any_order:
+ * dot products are not by panels (kernels/panel.h), and their sums run in an order that is not known. */
 struct hg_doubt {
-    double share, rest, least; /* least: coefficients, and products with them, that are less than f32 holds */
+    double share[HG_TANGENTS], rest[HG_TANGENTS];
+    double least; /* coefficients, and products with them, that are less than f32 holds */
 };
-struct hg_doubt hg_model_doubt(const hinge_model *model, double norm);
+struct hg_doubt hg_model_doubt(const hinge_model *model, const struct hg_lengths *x, bool any_order);
+/* Makes bounds of the sums of |coef| K, in size [n_problems]; false: none is known. */
+bool hg_model_bounds(const hinge_model *model, const struct hg_doubt *doubt, double *size);
 
 /* Derive what bounds need of the model (coef_sum to most_nonzeros), and what precision "auto" begins with
  * (f32_is_enough to beyond_f32); false: no memory. */
@@ -92,9 +107,18 @@ hinge_status hg_model_set_scaling(hinge_model *model, const double *const part[4
 double hg_model_promise(const hinge_model *model);
 
 /* Says whether a model has few support vectors of few features: those are predicted in f64, unless there are many
- * examples whose labels alone are asked for, and those may be told in f32. */
+ * examples. */
 bool hg_model_is_small(const hinge_model *model);
-bool hg_model_f32_tells_labels(const hinge_model *model);
+
+/* Says whether prediction in f32 can be tried; how wrong decision values may be, where they are asked for or labels
+ * alone, if it is to be likely that f32 leaves little open. */
+bool hg_model_may_be_f32(const hinge_model *model);
+double hg_model_may_doubt(const hinge_model *model, bool values);
+
+/* Estimates what decision values in f32 may be off by, on average over so many of the examples, by so many of the
+ * support vectors. false: no memory. */
+bool hg_model_typical_doubt(const hinge_model *model, const struct hg_points *examples, size_t rows, size_t cols,
+                            double *doubt);
 
 /* Fills values [2 * coef rows * n_sv]: coef, its columns in an order (NULL: as they are), and its absolute values
  * behind */

@@ -123,7 +123,13 @@ static double look_at_examples(const struct hg_prediction *j, struct hg_workplac
     double largest = 0;
     w->any_equal = false;
     for (size_t r = 0; r < rows && (j->sv_norms != NULL || j->again != NULL); r++) {
-        double norm = hg_points_norm(&j->x, row + r, j->tiler.type);
+        double norm = 0;
+        if (j->again != NULL) {
+            w->lengths[r] = hg_points_lengths(&j->x, row + r);
+            norm = w->lengths[r].norm;
+        } else {
+            norm = hg_points_norm(&j->x, row + r, j->tiler.type);
+        }
         hg_put(w->norm, j->tiler.type, r, norm);
         largest = HG_MAX(largest, norm);
         if (j->m->seen == NULL || j->tiler.maker->exact)

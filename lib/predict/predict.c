@@ -19,10 +19,12 @@
 #include <math.h>
 #include <string.h>
 
+static const hinge_predict_options none = { 0 };
+
 enum { STACK_BYTES = 1 << 16 }; /* a small batch needs no allocation */
 enum { MANY_ROWS = 64 };         /* worth panels of the SVs of their own */
 enum { WIDE = 64 }; /* features from which on values by integers take as long in f64, which leaves nothing open */
-enum { MANY_VALUES = 1 << 22 };  /* worth a look at whether f32 does for a small model */
+enum { TRIED = 16, TRIAL_ROWS = 512, TRIAL_VALUES = 1 << 19 }; /* so many are tried in f32, of at least so many */
 
 /* Returns the examples of a block: by their number alone, so that the bits do not depend on the threads. Few examples'
  * lists stay in L1, but GEMM packs all SVs anew for each block, so its blocks are an eighth of the examples. */
@@ -86,21 +88,24 @@ static bool label_is_open(const hinge_model *m, const double *decision, const do
     return false;
 }
 
-/* Says whether decision values in f32 leave something open. size: in: sums of |coef| K; out: bounds of the values'
- * errors, share * size + rest * coef_sum + least, and a hundredth of the promise for far SVs that were left out. A
- * value that is not finite is open in any case, as f64 may hold it. */
-static bool is_open(const struct hg_prediction *j, double norm, const double *decision, double *size, size_t *votes)
+/* Says whether decision values of example r of the block leave something open in f32. Sums of |coef| K become bounds of
+ * the values' errors (hg_model_bounds), with a hundredth of the promise for far SVs that were left out. A value that is
+ * not finite is open in any case, as f64 may hold it. */
+static bool is_open(const struct hg_prediction *j, struct hg_workplace *w, size_t r)
 {
     const hinge_model *m = j->m;
-    struct hg_doubt doubt = hg_model_doubt(m, norm);
-    double left_out = j->nearby.sv != NULL ? j->promise / 100 : 0;
-    bool open = false;
+    const double *decision = w->decisions + r * m->n_problems;
+    double *size = w->sizes + r * m->n_problems;
+    struct hg_doubt doubt = hg_model_doubt(m, &w->lengths[r], !j->tiler.maker->keeps);
+    double left_out = j->nearby.sv != NULL ? j->promise / 100 : 0, largest = 0, sum = 0;
+    bool open = !hg_model_bounds(m, &doubt, size);
     for (size_t p = 0; p < m->n_problems; p++) {
-        size[p] = doubt.share * size[p] + doubt.rest * m->coef_sum[p] + doubt.least + left_out;
-        open = open || !isfinite(size[p]) || !isfinite(decision[p]);
-        open = open || (j->values && !j->as_asked && size[p] > j->promise);
+        size[p] += left_out;
+        largest = HG_MAX(largest, size[p]);
+        sum += fabs(decision[p]) + size[p];
     }
-    return open || (!j->as_asked && label_is_open(m, decision, size, votes));
+    open = open || !isfinite(sum) || (j->values && !j->as_asked && largest > j->promise);
+    return open || (!j->as_asked && label_is_open(m, decision, size, w->votes));
 }
 
 /* Predicts a block of rows: sums over the support vectors, less rho, then what they leave open for a second look in
@@ -117,7 +122,7 @@ static hinge_status predict_block(const struct hg_prediction *j, struct hg_workp
             decision[p] -= m->rho[p];
         size_t example = j->x.order != NULL ? j->x.order[row + r] : row + r;
         if (j->again != NULL)
-            j->again[example] = is_open(j, hg_example_norm(j, w, r), decision, w->sizes + r * m->n_problems, w->votes);
+            j->again[example] = is_open(j, w, r);
         if (j->decisions != NULL)
             memcpy(j->decisions + example * m->n_problems, decision, m->n_problems * sizeof *decision);
         if (j->labels != NULL)
@@ -156,6 +161,7 @@ static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, st
     w->room = hg_take(base, &at, maker->room != NULL ? maker->room(&j->tiler) : 0);
     w->x = hg_take(base, &at, m->weights != NULL ? rows * w->ldx * size : 0);
     w->norm = hg_take(base, &at, rows * size);
+    w->lengths = hg_take(base, &at, j->again != NULL ? rows * sizeof *w->lengths : 0);
     w->dots = hg_take(base, &at, rows * tile * size);
     w->sv = hg_take(base, &at, packed ? tile * w->ldx * size : 0);
     w->part = hg_take(base, &at, rows * hg_decision_columns(m) * size);
@@ -228,8 +234,6 @@ static hinge_status predict_all(struct hg_prediction *j, int threads, hinge_erro
                        j->done, j->x.x.rows);
     return hg_rows_told((hinge_status)job.failed, err);
 }
-
-static const hinge_predict_options none = { 0 };
 
 /* Returns how many threads are worth starting, by kernel values times what each of them costs. */
 static int team_for(const hinge_model *m, size_t rows, int asked)
@@ -346,6 +350,28 @@ static void take_integers(struct hg_prediction *j)
     j->sv.integers = &j->sv_integers;
 }
 
+/* Tries f32 with some of the examples, which stand for all where nothing else tells how many rows it leaves open: it is
+ * declined where that is more than a quarter. What the trial writes is written again. */
+static hinge_status try_some(struct hg_prediction *j, hinge_error *err)
+{
+    struct hg_prediction trial = *j;
+    uint32_t some[TRIED];
+    size_t open = 0;
+    for (size_t i = 0; i < TRIED; i++) {
+        size_t at = i * j->x.n / TRIED;
+        some[i] = j->x.order != NULL ? j->x.order[at] : (uint32_t)at;
+    }
+    trial.x.order = some;
+    trial.x.n = TRIED;
+    trial.nearby = (struct hg_nearby){ 0 };
+    trial.options = &none;
+    HG_TRY(predict_all(&trial, 1, err));
+    for (size_t i = 0; i < TRIED; i++)
+        open += j->again[some[i]];
+    j->declined = open > TRIED / 4;
+    return HINGE_OK;
+}
+
 /* Predicts the examples of the job in one type. all: they may be sorted, which a few that are predicted again may not
  * be, since their order is their list. Panels that the model keeps in the other type are made anew for MANY_ROWS and
  * more. */
@@ -371,7 +397,10 @@ static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool a
         HG_TRY(leave_out_far(j, threads, err));
     take_integers(j);
     hinge_status status = take_sv(j, &room, err);
-    HG_THEN(status, predict_all(j, threads, err));
+    if (f32 && j->on_trial)
+        HG_THEN(status, try_some(j, err));
+    if (!j->declined)
+        HG_THEN(status, predict_all(j, threads, err));
     hg_free(room);
     hg_nearby_free(&j->nearby);
     return status;
@@ -388,6 +417,9 @@ static hinge_status predict_in_f32(struct hg_prediction *j, int threads, hinge_e
     if (rows > sizeof few)
         HG_TRY(HG_MAKE(err, "the rows to be predicted again", HG_ARRAY(j->again, rows)));
     hinge_status status = predict_as(j, HINGE_F32, true, threads, err);
+    if (j->declined)
+        memset(j->again, 1, rows);
+    j->declined = false;
     for (size_t i = 0; i < rows && status == HINGE_OK; i++)
         count += j->again[i];
     if (count > 0)
@@ -409,25 +441,31 @@ static hinge_status predict_in_f32(struct hg_prediction *j, int threads, hinge_e
     return status;
 }
 
-/* Says whether a small model goes by f32: it keeps its panels in f64, for examples that come one by one, so that only
- * many examples are worth panels in f32, and only their labels. */
-static bool small_in_f32(const struct hg_prediction *j)
+/* Says whether precision "auto" begins in f32: where the model found that likely to do (f32_is_enough, f32_for_values),
+ * and on trial where there are many examples, and an estimate does not rule it out. Small models have made none: they
+ * keep their panels in f64, for examples that come one by one. */
+static bool begins_in_f32(struct hg_prediction *j)
 {
-    double values = (double)j->x.n * (double)j->m->n_sv;
-    return values >= MANY_VALUES && hg_model_is_small(j->m) && hg_model_f32_tells_labels(j->m);
+    const hinge_model *m = j->m;
+    bool likely = j->values ? m->f32_for_values : m->f32_is_enough;
+    bool many = j->x.n >= TRIAL_ROWS && (double)j->x.n * (double)m->n_sv >= TRIAL_VALUES;
+    double doubt = m->doubt;
+    if (likely || !many || !hg_model_may_be_f32(m))
+        return likely;
+    if (hg_model_is_small(m) && !hg_model_typical_doubt(m, &j->x, 4, 64, &doubt))
+        return false;
+    return j->on_trial = doubt <= 8 * hg_model_may_doubt(m, j->values);
 }
 
-/* Predicts in the precision that the options ask for: "auto" begins with what the model found likely to do
- * (f32_is_enough, f32_for_values); precision f32 makes in f64 only what f32 overflows. */
+/* Predicts in the precision that the options ask for; f32 makes in f64 only what it overflows. */
 static hinge_status predict_with(struct hg_prediction *j, int threads, hinge_error *err)
 {
     const hinge_model *m = j->m;
     bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL && m->n_sv > 0;
     bool wide = j->x.integers != NULL && m->d >= WIDE;
-    bool f32 = j->as_asked ? !m->beyond_f32
-                           : j->options->precision == HINGE_PRECISION_AUTO && !wide &&
-                                 (j->values ? m->f32_for_values : m->f32_is_enough || small_in_f32(j));
-    return dots && f32 ? predict_in_f32(j, threads, err) : predict_as(j, HINGE_F64, true, threads, err);
+    bool f32 = dots && (j->as_asked ? !m->beyond_f32
+                                    : j->options->precision == HINGE_PRECISION_AUTO && !wide && begins_in_f32(j));
+    return f32 ? predict_in_f32(j, threads, err) : predict_as(j, HINGE_F64, true, threads, err);
 }
 
 static void deliver(const double *from, size_t n, hinge_dtype type, void *to)

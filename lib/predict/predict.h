@@ -29,6 +29,8 @@ struct hg_prediction {
     bool values;          /* again: where decision values, not labels alone, are not known well enough */
     double promise;       /* hg_model_promise's */
     bool as_asked;        /* again: only where f32 overflows */
+    bool on_trial;        /* f32 is tried with some examples first; */
+    bool declined;        /* it leaves too many of them open */
     double *labels, *decisions;
     const hinge_predict_options *options;
     struct hg_teller teller;
@@ -42,6 +44,7 @@ struct hg_prediction {
 struct hg_workplace {
     size_t rows, cols, ldx;
     void *x, *norm, *dots, *sv, *part;
+    struct hg_lengths *lengths; /* [rows] of examples, where the job has `again` */
     struct hg_left left, close; /* in the room of x: the examples; by GEMM where distances are close */
     void *room;                 /* the maker's */
     uint32_t *equal;       /* [rows] 1 + the first SV that is equal to an example; 0: there is none */
