@@ -289,6 +289,8 @@ hinge_status hm_predict(const struct hm_net *net, const hinge_model *model, cons
     hinge_model *own = NULL;
     hg_ok(err);
     hinge_status status = share_model(net, model, x->cols, &own, err);
+    if (status == HINGE_OK && options != NULL && options->report != NULL)
+        *options->report = (hinge_predict_report){ .promise = hg_model_promise(own) };
     if (status == HINGE_OK && x->rows > 0)
         status = (probable ? hinge_predict_probability : hinge_predict)(own, x, options, labels, values, err);
     status = hm_agree(net, status, err);

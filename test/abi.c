@@ -21,6 +21,7 @@ int main(void)
     SHOW(hinge_params);
     SHOW(hinge_stages);
     SHOW(hinge_report);
+    SHOW(hinge_predict_report);
     SHOW(hinge_predict_options);
     SHOW(hinge_certificate);
     SHOW(hinge_machine);

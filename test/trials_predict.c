@@ -37,11 +37,14 @@ static void check_values(const struct trial *t, const hinge_model *model, const 
                          const struct sums *sums, hinge_precision precision, const char *of)
 {
     size_t problems = hinge_model_n_problems(model);
+    static const char *const by[] = { "decision value (auto)", "decision value (f32)", "decision value (f64)" };
     double *f = get(x->rows * (problems + 1), sizeof *f), *labels = get(x->rows, sizeof *labels), largest_rho = 1;
     const double *rho = hinge_model_rho(model);
+    hinge_predict_report report = { 0 };
     hinge_predict_options options = { .threads = t->params.threads,
                                       .precision = precision,
-                                      .cpu_level = t->params.cpu_level };
+                                      .cpu_level = t->params.cpu_level,
+                                      .report = &report };
     phase("hinge_predict");
     hinge_status status = hinge_predict(model, x, &options, labels, f, &err);
     phase("checks");
@@ -50,6 +53,8 @@ static void check_values(const struct trial *t, const hinge_model *model, const 
         finding("predict", "%s: %s", hinge_status_text(status), err.text);
     for (size_t p = 0; p < problems; p++)
         largest_rho = fmax(largest_rho, fabs(rho[p]));
+    if (status == HINGE_OK && precision == HINGE_PRECISION_AUTO && !(report.bound <= 1e-4 * largest_rho))
+        finding("bound", "%s: %g, where %g is promised", of, report.bound, 1e-4 * largest_rho);
     for (size_t i = 0; status == HINGE_OK && i < x->rows && !said; i++) {
         double label = label_of(t, model, f + i * problems);
         if (labels[i] != label && !(isnan(labels[i]) && isnan(label)) && (said = true))
@@ -59,30 +64,30 @@ static void check_values(const struct trial *t, const hinge_model *model, const 
             long double truth = sums->g[at] - rho[p];
             double off = (double)fabsl(f[i * problems + p] - truth),
                    rounding = sums->slack[at] + DBL_EPSILON * largest_rho;
-            double allowed = 2 * rounding + (precision == HINGE_PRECISION_F64 ? 0 : 1e-4 * largest_rho);
+            double allowed = 2 * rounding + report.bound;
             if (!isfinite(f[i * problems + p]) && sums->largest_kernel > 1e290)
                 continue; /* a value that double does not hold */
             if (!(off <= allowed) && fabsl(truth) < 1e290L && sums->absolute[at] < 1e290 && (said = true))
-                finding(precision == HINGE_PRECISION_F64 ? "decision value (f64)" : "decision value (auto)",
-                        "%s row %zu: %.12g, plain loops %.12Lg, off by %.3g, allowed %.3g (problem %zu)", of, i,
-                        f[i * problems + p], truth, off, allowed, p);
+                finding(by[precision], "%s row %zu: %.12g, plain loops %.12Lg, off by %.3g, allowed %.3g (problem %zu)",
+                        of, i, f[i * problems + p], truth, off, allowed, p);
         }
     }
 }
 
-/* One row at a time is what many at once are, within the same promise. */
+/* No value is off by more than is told, which in auto is within the promise; one row at a time as many at once. */
 void check_predictions(const struct trial *t, const hinge_model *model, const struct sums *at_rows, const double *beta)
 {
     size_t problems = hinge_model_n_problems(model);
-    check_values(t, model, &t->matrix, at_rows, HINGE_PRECISION_AUTO, "training");
-    check_values(t, model, &t->matrix, at_rows, HINGE_PRECISION_F64, "training");
+    for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++)
+        check_values(t, model, &t->matrix, at_rows, (hinge_precision)precision, "training");
     if (t->m > 0) {
         struct sums sums = truth_sums(t, beta, problems, t->test, t->m);
         hinge_matrix x = hinge_matrix_f64(t->test, t->m, t->d);
-        check_values(t, model, &x, &sums, HINGE_PRECISION_AUTO, "new");
-        check_values(t, model, &x, &sums, HINGE_PRECISION_F64, "new");
+        for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++)
+            check_values(t, model, &x, &sums, (hinge_precision)precision, "new");
         x.rows = 1;
         check_values(t, model, &x, &sums, HINGE_PRECISION_AUTO, "single");
+        check_values(t, model, &x, &sums, HINGE_PRECISION_F32, "single");
     }
 }
 

@@ -53,6 +53,7 @@ struct predict_run {
     hinge_data data;
     size_t n; /* rows of all processes; data has this one's */
     double *labels, *truth, *decisions, *probabilities; /* of data, then of all */
+    hinge_predict_report report;
     double sigma; /* Laplace width of a regression, 0: not wanted */
     struct score score;
     int scored;
@@ -87,6 +88,7 @@ static void load(const struct predict_settings *s, struct predict_run *run)
 static void predict(const struct predict_settings *s, struct predict_run *run)
 {
     size_t n = run->data.x.rows;
+    hinge_predict_options options = s->options;
     const struct ranks *ranks = s->data.ranks;
     int classes = s->probability && !hinge_task_info(hinge_model_task(run->model))->regresses;
     double start;
@@ -97,14 +99,32 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
         run->probabilities = allocate(n, hinge_model_n_classes(run->model) * sizeof *run->probabilities);
     else if (s->probability)
         run->sigma = laplace_width(run->model);
+    options.report = &run->report;
     start = now();
     if (!classes || run->decisions)
-        check((ranks ? ranks->predict : hinge_predict)(run->model, &run->data.x, &s->options, run->labels,
+        check((ranks ? ranks->predict : hinge_predict)(run->model, &run->data.x, &options, run->labels,
                                                        run->decisions, &failure));
     if (classes)
-        check((ranks ? ranks->probability : hinge_predict_probability)(run->model, &run->data.x, &s->options,
-                                                                       run->labels, run->probabilities, &failure));
+        check((ranks ? ranks->probability : hinge_predict_probability)(run->model, &run->data.x, &options, run->labels,
+                                                                       run->probabilities, &failure));
     run->seconds = now() - start;
+}
+
+/* Takes all processes' reports together. */
+static void gather_report(const struct predict_settings *s, hinge_predict_report *report)
+{
+    size_t ranks, rows_f64 = 0;
+    double *part = allocate(2, sizeof *part), bound = 0;
+    part[0] = (double)report->rows_f64;
+    part[1] = report->bound;
+    part = gather_rows(&s->data, part, 1, 2, &ranks);
+    for (size_t i = 0; part && i < ranks; i++) {
+        rows_f64 += (size_t)part[2 * i];
+        bound = part[2 * i + 1] > bound ? part[2 * i + 1] : bound;
+    }
+    report->rows_f64 = rows_f64;
+    report->bound = bound;
+    free(part);
 }
 
 /* Takes what all have predicted in place of this process's part. */
@@ -114,6 +134,7 @@ static void gather(const struct predict_settings *s, struct predict_run *run)
     run->truth = allocate(n, sizeof *run->truth);
     if (n)
         memcpy(run->truth, run->data.y, n * sizeof *run->truth);
+    gather_report(s, &run->report);
     run->labels = gather_rows(&s->data, run->labels, n, 1, &run->n);
     run->truth = gather_rows(&s->data, run->truth, n, 1, &run->n);
     if (run->decisions)
@@ -191,6 +212,7 @@ static void print_json(const struct predict_run *run, const struct predict_setti
     json_open(&j, NULL, '{');
     json_put(&j, "seconds %g, seconds_load %g, seconds_model %g", run->seconds, run->seconds_load, run->seconds_model);
     json_put(&j, "n %zu, d %zu, n_sv %zu", run->n, run->data.x.cols, hinge_model_n_sv(run->model));
+    json_put(&j, "rows_f64 %zu, bound %g, promise %g", run->report.rows_f64, run->report.bound, run->report.promise);
     json_put(&j, "threads %d, blas %s", s->options.threads ? s->options.threads : machine.threads, machine.blas);
     if (run->sigma > 0)
         json_put(&j, "sigma %g", run->sigma);
@@ -213,6 +235,11 @@ static void print_text(const struct predict_run *run, const struct predict_setti
     if (s->verbose)
         fprintf(file, "%zu examples, %zu support vectors: %.3f s (loading %.3f s, model %.3f s)\n", run->n,
                 hinge_model_n_sv(run->model), run->seconds, run->seconds_load, run->seconds_model);
+    if (s->verbose && run->report.rows_f64 == run->n)
+        fprintf(file, "all of them in double precision\n");
+    else if (s->verbose)
+        fprintf(file, "%zu of them in double precision; no decision value of the others is off by more than %.2g\n",
+                run->report.rows_f64, run->report.bound);
 }
 
 /* Writes and prints what was asked for. */

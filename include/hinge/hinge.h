@@ -450,6 +450,15 @@ HINGE_API void hinge_model_free(hinge_model *model);
 
 /* ---- Prediction ------------------------------------------------------------------------------------- */
 
+/* What a prediction did: filled where it succeeds. */
+typedef struct hinge_predict_report {
+    size_t rows;
+    size_t rows_f64; /* of them made in double precision: all that precision and kernel leave no choice, and those that
+                      * f32 left open or did not hold */
+    double bound;    /* no decision value of the other rows is off by more, asked for or not; 0: there are none */
+    double promise;  /* 1e-4 max(1, largest |rho|): decision values in auto are right to it where they are asked for */
+} hinge_predict_report;
+
 typedef struct hinge_predict_options {
     int threads;               /* number of threads; 0: omp_get_max_threads() */
     hinge_precision precision; /* auto: f32, and f64 where f32 may leave a label open or, if decision values are
@@ -462,6 +471,7 @@ typedef struct hinge_predict_options {
      * HINGE_ECALLBACK by another value than 0. NULL: not wanted. */
     hinge_progress_fn progress;
     void *progress_arg;
+    hinge_predict_report *report; /* what was done; NULL: not wanted. hinge_kernel_block leaves it as it is */
 } hinge_predict_options;
 
 /* Predicts each row of x; both outputs are the caller's arrays.

@@ -306,6 +306,9 @@ static hinge_status predict_probability(const hinge_model *m, const hinge_matrix
     HG_TRY(HG_MAKE(err, "the probabilities of classes", HG_TABLE(decision, chunk, m->n_problems),
                    HG_TABLE(work, (size_t)threads, work_size), HG_TABLE(p, kept, k), HG_ARRAY(label, kept)));
     hinge_status status = HINGE_OK;
+    hinge_predict_options each = options != NULL ? *options : (hinge_predict_options){ 0 };
+    hinge_predict_report all = { 0 }, one;
+    each.report = &one;
     if (kept == 0) {
         p = probabilities;
         label = labels;
@@ -314,7 +317,10 @@ static hinge_status predict_probability(const hinge_model *m, const hinge_matrix
         hinge_matrix part = *x;
         part.rows = HG_MIN(chunk, x->rows - i);
         part.data = x->data != NULL ? (const char *)x->data + i * (hg_matrix_by_rows(x) ? x->stride : 1) * type : NULL;
-        status = hinge_predict(m, &part, options, NULL, decision, err);
+        status = hinge_predict(m, &part, &each, NULL, decision, err);
+        if (status == HINGE_OK)
+            all = (hinge_predict_report){ all.rows + one.rows, all.rows_f64 + one.rows_f64,
+                                          HG_MAX(all.bound, one.bound), one.promise };
         struct coupling job = { m, decision, work, p + i * k, label != NULL ? label + i : NULL, work_size };
         hg_share(threads, status == HINGE_OK ? part.rows : 0, 64, couple_some, &job);
     }
@@ -322,6 +328,8 @@ static hinge_status predict_probability(const hinge_model *m, const hinge_matrix
         memcpy(probabilities, p, x->rows * k * sizeof *p);
     if (status == HINGE_OK && kept > 0 && labels != NULL && label != NULL)
         memcpy(labels, label, x->rows * sizeof *label);
+    if (status == HINGE_OK && options != NULL && options->report != NULL)
+        *options->report = all;
     hg_free(decision);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

@@ -105,7 +105,9 @@ static bool is_open(const struct hg_prediction *j, struct hg_workplace *w, size_
         sum += fabs(decision[p]) + size[p];
     }
     open = open || !isfinite(sum) || (j->values && !j->as_asked && largest > j->promise);
-    return open || (!j->as_asked && label_is_open(m, decision, size, w->votes));
+    open = open || (!j->as_asked && label_is_open(m, decision, size, w->votes));
+    w->bound = open ? w->bound : HG_MAX(w->bound, largest);
+    return open;
 }
 
 /* Predicts a block of rows: sums over the support vectors, less rho, then what they leave open for a second look in
@@ -113,6 +115,7 @@ static bool is_open(const struct hg_prediction *j, struct hg_workplace *w, size_
 static hinge_status predict_block(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
+    w->bound = 0;
     memset(w->decisions, 0, rows * m->n_problems * sizeof *w->decisions);
     memset(w->sizes, 0, (j->again != NULL ? rows * m->n_problems : 0) * sizeof *w->sizes);
     hinge_status status = hg_decide(j, w, row, rows);
@@ -207,6 +210,7 @@ static void predict_one(void *arg, int thread, size_t first, size_t end)
     hinge_status status = predict_block(b->j, &w, first, end - first);
     if (status != HINGE_OK)
         __atomic_store_n(&b->failed, (int)status, __ATOMIC_RELAXED);
+    hg_raise(&b->j->bound, w.bound);
     tell(b->j, end - first);
 }
 
@@ -435,6 +439,8 @@ static hinge_status predict_in_f32(struct hg_prediction *j, int threads, hinge_e
     j->x.order = most ? NULL : list;
     j->x.n = most ? rows : count;
     j->done = rows - j->x.n;
+    j->rows_f64 = j->x.n;
+    j->bound = most ? 0 : j->bound;
     if (status == HINGE_OK && count > 0)
         status = predict_as(j, HINGE_F64, most, threads, err);
     hg_free(list);
@@ -465,6 +471,7 @@ static hinge_status predict_with(struct hg_prediction *j, int threads, hinge_err
     bool wide = j->x.integers != NULL && m->d >= WIDE;
     bool f32 = dots && (j->as_asked ? !m->beyond_f32
                                     : j->options->precision == HINGE_PRECISION_AUTO && !wide && begins_in_f32(j));
+    j->rows_f64 = j->x.n;
     return f32 ? predict_in_f32(j, threads, err) : predict_as(j, HINGE_F64, true, threads, err);
 }
 
@@ -535,6 +542,8 @@ static hinge_status predict_checked(const hinge_model *m, const hinge_matrix *x,
     status = aside ? predict_aside(&j, type, labels, decisions, threads, err) : predict_with(&j, threads, err);
     pthread_mutex_destroy(&j.lock);
     hg_integers_free(&j.x_integers);
+    if (status == HINGE_OK && o->report != NULL)
+        *o->report = (hinge_predict_report){ x->rows, j.rows_f64, j.bound, hg_model_promise(of) };
     return status == HINGE_OK ? hg_ok(err) : status;
 }
 

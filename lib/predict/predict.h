@@ -36,6 +36,8 @@ struct hg_prediction {
     struct hg_teller teller;
     pthread_mutex_t lock; /* of the teller: a thread that finds it taken goes on with its work */
     size_t done;        /* rows, atomic */
+    size_t rows_f64;    /* rows that are made in f64, */
+    double bound;       /* atomic: and how wrong a decision value of the others may be */
     int stopped;        /* atomic: the caller wants an end */
 };
 
@@ -51,6 +53,7 @@ struct hg_workplace {
     double *decisions, *sizes; /* [rows * problems]; sums of |coef| K, where the job has `again` */
     struct hg_sums sums;       /* of values, where they are summed as they are made */
     uint64_t *ones;            /* [rows * HG_ONES] hg_sums', */
+    double bound;              /* how wrong decision values of the block may be that f32 does not leave open */
     bool any_equal;            /* where an example of the block is equal to an SV */
     size_t *votes;   /* [2 * classes] */
     size_t *problem; /* [coef rows] of a class, where each belongs */
