@@ -1,7 +1,8 @@
 /*
  * hinge: dense kernel support vector machines, trained exactly at the speed of BLAS.
  *
- * This header alone is the manual of training and prediction. hinge/io.h adds files, hinge/scaling.h the scaling of
+ * This header alone is the manual of training and prediction. What everybody needs comes first; what stands under
+ * "Expert", in structs and at the end of the header, can be left at 0. hinge/io.h adds files, hinge/scaling.h the scaling of
  * features, hinge/select.h the choice of C and gamma, hinge/theory.h what textbooks derive, hinge/qp.h convex quadratic
  * programs.
  *
@@ -318,40 +319,43 @@ typedef struct hinge_params {
      * is least, but at least at eps. */
     int probability;
 
-    /* Warm start: beta[n_problems * n], as hinge_model_beta returns it; moved into the feasible set where it is
-     * outside. NULL: start at 0. */
-    const double *beta0;
+    int no_bias;  /* 1: f = <w, phi(x)> with rho = 0 (homogeneous halfspaces), and the sum of beta is free; not for
+                   * tasks with nu. Set it to certify a model from a file, too: files do not tell, since LIBSVM refuses
+                   * keys that it does not know */
 
     /* HINGE_PRECOMPUTED: x has n rows and L columns, and K(x_i, x_j) = x[i, precomputed_index[j]]; NULL: L = n, and
      * index j is j. */
     const size_t *precomputed_index; /* [n], each < L */
 
-    hinge_solver solver;
-    size_t rank;  /* interior point: most columns of Z (report.trace_error says how near ZZ' is to K). 0: all of a
-                   * linear kernel, at most the number of rows; of other kernels 1000 at first, then as many as eps
-                   * needs, up to a quarter of the memory */
-    int no_bias;  /* 1: f = <w, phi(x)> with rho = 0 (homogeneous halfspaces), and the sum of beta is free; not for
-                   * tasks with nu. Set it to certify a model from a file, too: files do not tell, since LIBSVM refuses
-                   * keys that it does not know */
-
-    hinge_precision precision;
-    int shrinking;       /* 1, the default: set aside, for a while, examples likely to stay at a bound; 0: never */
-    int newton;          /* 1, the default: Newton's steps, in f64, on the examples with 0 < alpha < C, where that is
-                          * less work: at the end (tight eps), in working sets (large C); 0 or no_bias: never */
     int threads;         /* 0: omp_get_max_threads(); 4096 at most. The model does not depend on it */
-    hinge_maker maker;   /* of kernel rows; report.path names it */
     size_t cache_bytes;  /* budget in bytes for kernel rows and Newton's matrices; only what is filled is taken from the
                           * system. 0: what all rows of the largest problem take in f64, but at least an eighth and at
                           * most half of hinge_machine.total_memory; 64 MiB where no problem has over 192 rows */
-    size_t working_set;  /* number of examples in W; 0: chosen by n */
-    uint64_t max_iter;   /* most two-variable steps and Newton systems of each two-class problem (interior point: linear
-                          * systems); 0: only a limit beyond which nothing is known to converge (STALLED) */
     double time_limit;   /* seconds for the whole training; 0: no limit */
     uint64_t seed;       /* start of all random draws: equal seeds give equal models */
-    int cpu_level;       /* vector code: 0 the best this processor runs, 1 plain C, 2..4 x86-64-v2..v4 */
-    int profile;         /* 1: fill report.stages, which takes a few looks at the clock; 0, the default: leave it 0 */
     hinge_progress_fn progress; /* called as the training goes on; NULL: not wanted */
     void *progress_arg;         /* handed to progress */
+
+    /* -- Expert: how the solution is found, and no part of what it is. The defaults are right for nearly everybody. */
+    hinge_solver solver;
+
+    /* Warm start: beta[n_problems * n], as hinge_model_beta returns it; moved into the feasible set where it is
+     * outside. NULL: start at 0. */
+    const double *beta0;
+
+    hinge_precision precision;
+    uint64_t max_iter;   /* most two-variable steps and Newton systems of each two-class problem (interior point: linear
+                          * systems); 0: only a limit beyond which nothing is known to converge (STALLED) */
+    int shrinking;       /* 1, the default: set aside, for a while, examples likely to stay at a bound; 0: never */
+    int newton;          /* 1, the default: Newton's steps, in f64, on the examples with 0 < alpha < C, where that is
+                          * less work: at the end (tight eps), in working sets (large C); 0 or no_bias: never */
+    size_t rank;  /* interior point: most columns of Z (report.trace_error says how near ZZ' is to K). 0: all of a
+                   * linear kernel, at most the number of rows; of other kernels 1000 at first, then as many as eps
+                   * needs, up to a quarter of the memory */
+    hinge_maker maker;   /* of kernel rows; report.path names it */
+    size_t working_set;  /* number of examples in W; 0: chosen by n */
+    int cpu_level;       /* vector code: 0 the best this processor runs, 1 plain C, 2..4 x86-64-v2..v4 */
+    int profile;         /* 1: fill report.stages, which takes a few looks at the clock; 0, the default: leave it 0 */
 } hinge_params;
 
 /* Returns the defaults: RBF with HINGE_GAMMA_AUTO, C = 1, nu = tau = 0.5, p = 0.1, eps = 1e-3, shrinking = newton = 1,
@@ -378,6 +382,7 @@ typedef struct hinge_stages {
 } hinge_stages;
 
 typedef struct hinge_report {
+    /* -- the result */
     hinge_outcome outcome; /* the worst of all two-class problems; STOPPED and TIME_LIMIT go before all others */
     size_t n, d;           /* examples and features trained on (weight 0 left out) */
     size_t distinct;       /* examples that differ in features, or in class or target: equal ones are solved as one, and
@@ -388,33 +393,31 @@ typedef struct hinge_report {
     double objective;      /* minimised dual (negative for C-SVC), summed over problems; dual = -objective. By f32 rows
                             * mostly right to 1e-5, and always to some 1e-4; hinge_certify has it in f64 */
     double violation;      /* the largest over problems; CONVERGED: of F in f64, otherwise of F as the run updated it */
+
+    /* -- bounds: how near the result is to the solution */
     double gap;            /* interior point: the largest over problems of the relative gap, (primal + objective) / the
                             * larger of both, from the coefficients as returned. NaN: SMO, which measures none */
-    size_t rank;           /* interior point: most columns that Z had; 0: SMO */
+    double error;          /* largest |F - F in f64| left where it cannot raise the violation above eps, as measured on
+                            * a sample; NaN: not measured */
     double trace_error;    /* interior point: the largest over problems of the sum of |(K - ZZ')_ii| over that of
                             * |K_ii|. Objective, gap and violation are of K itself all the same (of ZZ' in a run cut
                             * short). 0 for the data themselves, and with SMO */
-    double error;          /* largest |F - F in f64| left where it cannot raise the violation above eps, as measured on
-                            * a sample; NaN: not measured */
+    int corrections;       /* times the gradient was recomputed in f64 */
+    hinge_precision precision; /* HINGE_PRECISION_F32 or _F64: precision of the kernel rows at the end */
+
+    /* -- work */
     uint64_t iterations, rounds; /* as in hinge_progress, summed over problems */
     uint64_t newton_steps; /* linear systems of Newton's steps in SMO */
-    size_t newton_no_room; /* bytes that the Newton finish lacked, 0 if it had room: raise cache_bytes by so much */
+    size_t rank;           /* interior point: most columns that Z had; 0: SMO */
     uint64_t rows_asked, rows_computed, rows_evicted; /* kernel rows; computed are whole-row equivalents */
     uint64_t bytes_read;   /* bytes of kernel rows that updates of the gradient read: 4 or 8 a value, or 1 as a count */
     uint64_t kernel_values; /* kernel values computed in all, certificate included */
+    double gflop;          /* operations of dot products, 1e9 (by lists: of non-zeros only) */
     size_t cache_bytes;    /* budget of the cache that held, bytes */
     size_t cache_used;     /* most bytes of it in use at once */
     size_t memory_bytes;   /* most bytes that hinge had allocated at once during training, cache_used included */
+    size_t newton_no_room; /* bytes that the Newton finish lacked, 0 if it had room: raise cache_bytes by so much */
     int threads;           /* number of threads asked for; problems too small to share are solved by one */
-    hinge_precision precision; /* HINGE_PRECISION_F32 or _F64: precision of the kernel rows at the end */
-    int corrections;       /* times the gradient was recomputed in f64 */
-    double seconds;        /* wall-clock seconds of the training */
-    struct {               /* wall-clock seconds of each phase, summed over problems */
-        double rows, select, block, subproblem, newton, certificate;
-    } phase;               /* kernel rows with the gradient update; selection of W; K_WW; inner solver; Newton; checks.
-                            * Interior point: rows are normal matrices, subproblem the steps, certificate the finish */
-    hinge_stages stages;   /* the parts of phase.rows; all 0 unless params.profile is 1 */
-    double gflop;          /* operations of dot products, 1e9 (by lists: of non-zeros only) */
     char blas[64];         /* BLAS and the core it chose, such as "OpenBLAS 0.3.21 openmp SkylakeX" */
     int blas_slow;         /* 1: the processor has AVX-512 and this OpenBLAS chose kernels without it */
     char path[128];        /* the way that was taken: "block-smo q=1024, gemm f32, rbf v4, centred"; instead of "gemm"
@@ -422,10 +425,18 @@ typedef struct hinge_report {
                             * features, "lists" for few non-zeros, "counts" for kernels of the distance on features of
                             * two values each, one step apart, where there is AVX-512, "integers" for values that are
                             * whole numbers of one step, at most 255 of them apart, and "differences" for the
-                            * Laplacian; then ", newton" or ", no room for
-                            * newton"; ", rows shared": by classes against the rest. "interior-point d=123, linear";
-                            * "then interior-point" or "then block-smo": a problem at least;
-                            * "margin from nu=0.357": NO_MARGIN, the largest nu that a problem took instead */
+                            * Laplacian; then ", newton" or ", no room for newton"; ", rows shared": by classes against
+                            * the rest. "interior-point d=123, linear"; "then interior-point" or "then block-smo": a
+                            * problem at least; "margin from nu=0.357": NO_MARGIN, the largest nu that a problem took
+                            * instead */
+
+    /* -- time */
+    double seconds;        /* wall-clock seconds of the training */
+    struct {               /* wall-clock seconds of each phase, summed over problems */
+        double rows, select, block, subproblem, newton, certificate;
+    } phase;               /* kernel rows with the gradient update; selection of W; K_WW; inner solver; Newton; checks.
+                            * Interior point: rows are normal matrices, subproblem the steps, certificate the finish */
+    hinge_stages stages;   /* the parts of phase.rows; all 0 unless params.profile is 1 */
 } hinge_report;
 
 /* ---- Training --------------------------------------------------------------------------------------- */
@@ -490,24 +501,6 @@ HINGE_API hinge_status hinge_predict_f32(const hinge_model *model, const hinge_m
                                          const hinge_predict_options *options, float *labels, float *decisions,
                                          hinge_error *err);
 
-/* ---- Kernel values ---------------------------------------------------------------------------------- */
-
-/* Computes out[i * ld + j] = K(a_i, b_j) for i < a->rows, j < b->rows. out is the caller's, of `type`, [a->rows * ld],
- * ld >= b->rows in elements; what is between the rows is left as it is. a and b have as many features as each other,
- * whatever their types and orders; HINGE_GAMMA_AUTO goes by that number. Values are made by matrix products, as in
- * training: beside out this takes some 100 MB at most with two threads, and 100 bytes a row of a and b (features of two
- * values each: up to 1 KB). Where b is a (the same view), half of them are computed, and out is symmetric to the bit.
- * An RBF kernel's value of equal rows is 1. The bits are the same for any number of threads.
- * options may be NULL. threads, cpu_level, maker, progress (of a's rows) are as in hinge_predict, but that counts serve
- * too; precision auto makes the
- * values in out's type (in f64 where f32 does not hold the rows' norms, and for RBF as at HINGE_PRECISION_F32), f32 and
- * f64 in those. Values too large for `type` are infinite.
- * EINVAL: values of a or b that are not finite, a precomputed kernel. ECALLBACK: the user's kernel, or the callback,
- * ended it; out then holds some of the values. */
-HINGE_API hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hinge_matrix *a, const hinge_matrix *b,
-                                          const hinge_predict_options *options, hinge_dtype type, void *out, size_t ld,
-                                          hinge_error *err);
-
 /* ---- Probabilities ---------------------------------------------------------------------------------- */
 
 /* Returns 1 if the model was calibrated (params.probability, or hinge_calibrate), otherwise or for NULL 0. A training
@@ -543,15 +536,6 @@ HINGE_API hinge_status hinge_calibrate(hinge_model *model, const hinge_matrix *x
  * of the folds. Errors are those of hinge_train. */
 HINGE_API hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
                                             size_t folds, double *predictions, hinge_report *report, hinge_error *err);
-
-/* ---- How it was trained ------------------------------------------------------------------------------ */
-
-/* Stores in a model how it was trained, so that its file can tell: C, nu, p, eps, no_bias, weights of classes, and
- * whether examples had weights. NULL: forgets them. Files keep them in a key of hinge's own, which LIBSVM refuses. */
-HINGE_API hinge_status hinge_model_set_training(hinge_model *model, const hinge_params *params, hinge_error *err);
-/* Returns 1 if the model holds how it was trained, and sets those fields of *params (task and kernel too; arrays are
- * the model's own) and *weighted (may be NULL), 1 where examples had weights. Returns 0 otherwise, and sets nothing. */
-HINGE_API int hinge_model_training(const hinge_model *model, hinge_params *params, int *weighted);
 
 /* ---- What a model holds ----------------------------------------------------------------------------- */
 
@@ -633,6 +617,35 @@ typedef struct hinge_certificate {
  * f64, or with the linear kernel two over x. */
 HINGE_API hinge_status hinge_certify(const hinge_model *model, const hinge_matrix *x, const double *y,
                                      const hinge_params *params, hinge_certificate *certificate, hinge_error *err);
+
+/* ==== Expert ========================================================================================== */
+
+/* ---- Kernel values ---------------------------------------------------------------------------------- */
+
+/* Computes out[i * ld + j] = K(a_i, b_j) for i < a->rows, j < b->rows. out is the caller's, of `type`, [a->rows * ld],
+ * ld >= b->rows in elements; what is between the rows is left as it is. a and b have as many features as each other,
+ * whatever their types and orders; HINGE_GAMMA_AUTO goes by that number. Values are made by matrix products, as in
+ * training: beside out this takes some 100 MB at most with two threads, and 100 bytes a row of a and b (features of two
+ * values each: up to 1 KB). Where b is a (the same view), half of them are computed, and out is symmetric to the bit.
+ * An RBF kernel's value of equal rows is 1. The bits are the same for any number of threads.
+ * options may be NULL. threads, cpu_level, maker, progress (of a's rows) are as in hinge_predict, but that counts serve
+ * too; precision auto makes the
+ * values in out's type (in f64 where f32 does not hold the rows' norms, and for RBF as at HINGE_PRECISION_F32), f32 and
+ * f64 in those. Values too large for `type` are infinite.
+ * EINVAL: values of a or b that are not finite, a precomputed kernel. ECALLBACK: the user's kernel, or the callback,
+ * ended it; out then holds some of the values. */
+HINGE_API hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hinge_matrix *a, const hinge_matrix *b,
+                                          const hinge_predict_options *options, hinge_dtype type, void *out, size_t ld,
+                                          hinge_error *err);
+
+/* ---- How it was trained ------------------------------------------------------------------------------ */
+
+/* Stores in a model how it was trained, so that its file can tell: C, nu, p, eps, no_bias, weights of classes, and
+ * whether examples had weights. NULL: forgets them. Files keep them in a key of hinge's own, which LIBSVM refuses. */
+HINGE_API hinge_status hinge_model_set_training(hinge_model *model, const hinge_params *params, hinge_error *err);
+/* Returns 1 if the model holds how it was trained, and sets those fields of *params (task and kernel too; arrays are
+ * the model's own) and *weighted (may be NULL), 1 where examples had weights. Returns 0 otherwise, and sets nothing. */
+HINGE_API int hinge_model_training(const hinge_model *model, hinge_params *params, int *weighted);
 
 /* ---- The machine ------------------------------------------------------------------------------------ */
 
