@@ -113,7 +113,7 @@ hinge_status hg_shared_init(struct hg_shared *s, const struct hg_copy *copy, con
 {
     *s = (struct hg_shared){ .threads = threads };
     HG_TRY(HG_MAKE(err, "the rows of threads", HG_ZEROS(s->own, threads), HG_ZEROS(s->each, threads)));
-    hinge_status status = open_rows(copy, pr, threads, &s->rows, err);
+    hinge_status status = open_rows(copy, pr, HG_MIN(threads, pr->threads), &s->rows, err);
     for (int t = 0; t < threads && status == HINGE_OK; t++) {
         status = open_rows(copy, pr, 1, &s->own[t], err);
         s->each[t] = &s->own[t].super;

@@ -45,7 +45,8 @@ struct hg_shared {
     int threads;
 };
 
-/* Opens the sources, in f32 by a copy or, where that is NULL, in f64; hg_shared_free in any case. */
+/* Opens the sources for so many threads, in f32 by a copy or, where that is NULL, in f64; hg_shared_free in any
+ * case. */
 hinge_status hg_shared_init(struct hg_shared *shared, const struct hg_copy *copy, const struct hg_problem *problem,
                             int threads, hinge_error *err);
 void hg_shared_free(struct hg_shared *shared);

@@ -158,11 +158,12 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
 {
     const struct hg_problem *pr = &field->problem;
     bool f32 = may_be_f32(s) && !field->wide && !hg_kernel_beyond_f32(&pr->params.kernel, pr->norm);
+    int threads = field->many.threads; /* the problem's may be fewer */
     field->open = true;
     field->checks = f32;
-    hinge_status status = hg_shared_init(&field->rows, f32 ? &field->copy : NULL, pr, pr->threads, err);
+    hinge_status status = hg_shared_init(&field->rows, f32 ? &field->copy : NULL, pr, threads, err);
     if (f32)
-        HG_THEN(status, hg_shared_init(&field->exact, NULL, pr, pr->threads, err));
+        HG_THEN(status, hg_shared_init(&field->exact, NULL, pr, threads, err));
     HG_THEN(status, hg_many_take(&field->many, &field->rows.rows.super, field->rows.each, err));
     field->many.exact = f32 ? field->exact.each : field->rows.each;
     field->many.value_error = value_error(field, f32 ? HINGE_F32 : HINGE_F64);
