@@ -459,12 +459,10 @@ static void ask(void *arg)
                                 .n_problems = s->out->n_points,
                                 .iterations = s->out->iterations,
                                 .violation = INFINITY,
-                                .n = s->problem.n,
-                                .n_active = s->problem.n };
+                                .n = s->problem.n, .n_active = s->problem.n };
     struct hg_teller teller = { .progress = s->given->progress, .arg = s->given->progress_arg, .begin = s->begin,
                                 .stop = s->halt.stop };
-    if (teller.progress != NULL)
-        (void)hg_tell(&teller, &progress);
+    (void)hg_tell(&teller, &progress);
 }
 
 /* Goes from the last point that was trained to this one: on the same line nothing changes; on another, starts are
@@ -514,7 +512,8 @@ static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
     double limit = s->params.time_limit;
     struct hg_turn *order;
     HG_TRY(HG_MAKE(err, "the order of points of the grid", HG_ARRAY(order, out->n_points)));
-    s->halt = (struct hg_halt){ .stop = &s->stop, .deadline = limit > 0 ? s->begin + limit : 0, .ask = ask, .arg = s };
+    s->halt = (struct hg_halt){ .stop = &s->stop, .deadline = limit > 0 ? s->begin + limit : 0, .arg = s,
+                               .ask = s->given->progress != NULL ? ask : NULL };
     hg_grid_order(s, order);
     for (size_t i = 0; i < out->n_points; i++)
         s->done += out->points[i].state != HINGE_POINT_WAITING;
@@ -563,8 +562,7 @@ hinge_status hg_select(hinge_selection **selection, const hinge_matrix *x, const
     hinge_status status = begin(&s, err);
     if (status == HINGE_OK)
         take_known(&s);
-    if (tries)
-        HG_THEN(status, try_points(&s, err));
+    HG_THEN(status, tries ? try_points(&s, err) : HINGE_OK);
     HG_THEN(status, finish(&s, err));
     s.out->seconds = hg_now() - s.begin;
     hg_problem_free(&s.problem);
