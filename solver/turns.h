@@ -14,6 +14,8 @@
 
 #include "solver/qp.h"
 
+#include <math.h>
+
 enum hg_solver { HG_SMO, HG_INSIDE };
 
 /* Tells how far a run of SMO has come, by a gradient that was made anew in f64. */
@@ -52,6 +54,13 @@ hinge_status hg_turns_take(struct hg_turns *t, enum hg_solver who);
 
 /* Looks at SMO in its turn: returns the work after which it is to be looked at again; 0: it does not gain, and ends. */
 double hg_turns_look(struct hg_turns *t, const struct hg_way *way);
+
+/* Returns the gap, a share of the objective, that the interior point is asked for beside a violation of eps: no less
+ * than sums in double are good for. */
+static inline double hg_turns_inside_gap(double eps)
+{
+    return fmin(fmax(eps, 1e-12), 1e-6);
+}
 
 /* Returns the work of so many iterations of the interior point, on a factor of so many columns; and whether it is worth
  * a turn on one. */

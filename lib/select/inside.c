@@ -58,7 +58,7 @@ static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_p
 {
     struct hg_lowrank own = { 0 };
     struct hg_interior_result result;
-    struct hg_interior_options options = { .eps = part->eps, .gap = HG_MIN(part->eps, 1e-6), .sums = part->sums,
+    struct hg_interior_options options = { .eps = part->eps, .gap = hg_turns_inside_gap(part->eps), .sums = part->sums,
                                            .threads = pr->threads, .halt = s->halt };
     size_t rank = pr->params.rank;
     if (rank == 0 && hg_lowrank_columns(pr) == 0)

@@ -310,15 +310,15 @@ static void end_by_eps(const struct hg_training *t, hinge_report *report)
 }
 
 /* Runs the interior point: on the factor at hand, which is given up, or on the data, or on a factor of their kernel,
- * which gets twice as many columns where nobody said how many and they are too few for eps. The gap wanted is eps,
- * within [1e-12, 1e-6]. The steps of all these runs count for max_iter. */
+ * which gets twice as many columns where nobody said how many and they are too few for eps. The steps of all these
+ * runs count for max_iter. */
 static hinge_status run_inside(struct work *w)
 {
     const struct hg_smo_options *o = &w->options;
     struct hg_reduced *r = &w->reduced;
     hinge_report *report = &w->s->report;
     struct hg_interior_options options = { .eps = o->eps,
-                                           .gap = fmin(fmax(o->eps, 1e-12), 1e-6),
+                                           .gap = hg_turns_inside_gap(o->eps),
                                            .sums = r->sums,
                                            .threads = o->threads,
                                            .halt = o->halt,
