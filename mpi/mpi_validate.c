@@ -153,11 +153,11 @@ static void share_order(struct rank_folds *v)
 static int on_progress(void *arg, const hinge_progress *progress)
 {
     const struct rank_folds *v = arg;
+    struct hg_teller teller = { .progress = v->params->progress, .arg = v->params->progress_arg, .begin = v->begin };
     hinge_progress p = *progress;
     p.problem += v->order.number * p.n_problems;
     p.n_problems *= v->order.trainings;
-    p.seconds = hg_now() - v->begin;
-    return v->params->progress(v->params->progress_arg, &p);
+    return hg_tell(&teller, &p);
 }
 
 /* Does what rank 0 says, on other ranks. What fails does so on all, and rank 0 says what then. */
