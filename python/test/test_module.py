@@ -257,6 +257,24 @@ def test_float32_is_taken_as_it_is():
     assert models[0] == models[1]
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.float16, bool])
+def test_small_types_are_taken_as_they_are(dtype):
+    X, y = rings()
+    low, high = (0, 1) if dtype is bool else (-100, 100) if dtype is np.int8 else (0, 200)
+    whole = np.clip(np.round(X * 20) + (low + high) // 2, low, high)
+    small = whole.astype(dtype)
+    assert (small.astype(float) == whole).all()
+    for given, same in (small, whole), (np.asfortranarray(small), whole), (small[::2, :2], whole[::2, :2]):
+        labels = y if len(same) == len(y) else y[::2]
+        assert hinge._library.Matrix(given).array is given
+        models = [hinge.train(rows, labels, gamma=1e-3) for rows in (given, same)]
+        assert models[0].to_bytes() == models[1].to_bytes()
+        assert np.array_equal(models[0].decision_function(given), models[1].decision_function(same))
+        assert len(hinge.cross_validate(given, labels, folds=3)) == len(labels)
+    with pytest.raises(hinge.InvalidArgument, match="nan"):
+        hinge.train(np.full((2, 2), np.nan, np.float16), [1, -1])
+
+
 def test_empty_and_wrong_input():
     X, y = rings()
     model = hinge.train(X, y)
