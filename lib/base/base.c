@@ -88,9 +88,9 @@ bool hg_mul(size_t a, size_t b, size_t *product)
 /* Aligns to a cache line, which is also a register of AVX-512. A huge page's size is x86-64's. */
 enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20 };
 
-/* Asks for huge pages inside a block of 8 MB or more: finding its small pages one by one takes as long as filling them.
- * Buys: embeddings takes 0.81 to 0.96 of the time, mnist 0.92, cod-rna and ijcnn1 0.96 of the processor time
- * (doc/tried.md). A system without huge pages, or one that refuses, costs nothing; a test does without by linking with
+/* Asks for huge pages inside a block of 8 MB or more, because finding its small pages one by one takes as long as
+ * filling them. Trainings that fill much memory with rows gain up to a fifth of their time (doc/tried.md). A system
+ * without huge pages, or one that refuses them, costs nothing; a test does without them by linking with
  * --wrap=madvise. */
 static void ask_for_huge_pages(void *memory, size_t bytes)
 {
@@ -174,10 +174,10 @@ hinge_status hg_make(hinge_error *err, const char *what, const struct hg_array *
     return hg_fail(err, HINGE_ENOMEM, "no memory for %s: %.3g bytes", what, bytes);
 }
 
-/* Reserves addresses alone (MAP_NORESERVE): pages come as they are touched, so that much may be reserved for what may
- * come. Buys: with the arenas of row caches and of panels, mnist's pairs, of which each kept its own 37 MB, spend 0.35
- * s of the system's instead of 1.44 (doc/tried.md). A caller that lends no arena (hg_gram.lent, hg_smo_options.arena
- * NULL) has memory of its own for each problem. */
+/* Reserves addresses alone (MAP_NORESERVE). Pages come as they are touched, so that much may be reserved for what may
+ * come. An arena that problems use one after the other spares the system most of the work of finding pages for each
+ * (doc/tried.md). A caller that lends no arena (hg_gram.lent, hg_smo_options.arena NULL) has memory of its own for each
+ * problem. */
 char *hg_arena_reserve(struct hg_arena *arena, size_t bytes)
 {
     if (arena->bytes >= bytes)

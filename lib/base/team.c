@@ -252,10 +252,10 @@ static void close_job(struct hg_team *team, struct hg_work *job)
 }
 
 /* Compares how long jobs took with the processor time that thread 0 would have worked on all of their pieces. Where
- * they took half as long again (it shares its core with a thread of its own team, or waits for one that was put off its
- * core in the middle of a piece) it works alone for 5 ms, and twice as long each time that this happens again within
- * ten spells, up to 0.2 s. Sums fade by a tenth a job. Buys: beside two busy loops on two cores trainings that now and
- * then took 1.6 to 2.8 times as long as by one thread take 1.0 to 1.3 (doc/tried.md). */
+ * they took half as long again, thread 0 shares its core with a thread of its own team, or waits for one that was put
+ * off its core in the middle of a piece. Then it works alone for 5 ms, and twice as long each time that this happens
+ * again within ten spells, up to 0.2 s. Sums fade by a tenth a job. Beside busy programs trainings so take little
+ * longer than by one thread, where they would now and then take more than twice as long (doc/tried.md). */
 static void tell_time(struct hg_team *team, double took, double alone)
 {
     static const double SHORT = 5e-3, LONG = 0.2;

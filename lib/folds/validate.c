@@ -1,11 +1,11 @@
 /*
- * Cross-validation: a training on all folds but one each, which predicts that one. There are two ways: folds that go on
- * from the solution of all rows (refold.c), where that may be and pays, and else a training for each. Read folds.h and
- * training.h before.
+ * Cross-validation: each fold is predicted by a training on all others. There are two ways to have these: folds go on
+ * from the solution of all rows (refold.c) where that is possible and pays; otherwise each is trained from the
+ * beginning. Read folds.h and training.h before.
  *
- * Buys of the first way: doc/performance.md ("Folds of one training") has -v 5 at 0.7 to 2.3 times one training. An eps
- * below AT_ONCE, a time limit, a scaling, rows of weight 0 or probabilities switch it off, and report.path says "from
- * its solution" where it was on.
+ * Five folds of the first way take 0.7 to 2.3 times as long as one training (doc/performance.md, "Folds of one
+ * training"). An eps below AT_ONCE, a time limit, a scaling, rows of weight 0 or probabilities switch it off, and
+ * report.path says "from its solution" where it was on.
  */
 #include "lib/folds/folds.h"
 #include "lib/base/team.h"
@@ -93,9 +93,8 @@ static void sum_reports(const struct validation *v, bool by_side, hinge_report *
     *report = sum;
 }
 
-/* Tolerance from which on folds that go on from the solution of all rows take less time than their own: with two
- * threads, at eps = 0.001, a9a C = 1 0.32 and 0.78 s, ijcnn1 0.77 and 0.85, cod-rna 0.94 and 1.23, susy30k 0.76 and
- * 1.09, letter 0.61 and 0.90; but a9a C = 100 8.1 and 6.8. */
+/* The least eps at which folds that go on from the solution of all rows take less time than trainings of their own,
+ * unless C is large (doc/tried.md). */
 static const double AT_ONCE = 0.001;
 
 /* Bound on folds, as of several problems each fold keeps its solutions until all are there: more folds are trained by

@@ -1,10 +1,10 @@
 /*
- * Prediction of many examples by an RBF model whose support vectors are mostly far from them: examples and SVs are
- * sorted so that neighbours are side by side, and what a block of examples gets from a strip of SVs is left out where
- * their bounding boxes say that it is negligible (kernels/cells.h).
+ * Prediction of many examples by an RBF model whose support vectors are mostly far from them. Examples and support
+ * vectors are sorted so that neighbours are side by side, and the sum of a strip of support vectors at a block of
+ * examples is left out where their bounding boxes say that it is negligible (kernels/cells.h).
  *
- * Buys: covtype is predicted in 1 / 2.9 of the processor time (doc/tried.md). Fewer than 1,024 examples at once, or by
- * fewer than 2,048 support vectors, go without it.
+ * Where most vectors are far, prediction takes a third of the processor time (doc/tried.md). Fewer than 1,024 examples
+ * at once, or fewer than 2,048 support vectors, go without.
  */
 #ifndef HG_NEARBY_H
 #define HG_NEARBY_H

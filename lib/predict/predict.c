@@ -7,9 +7,9 @@
  * In f32 each example's decision values have a bound of their error (hg_model_doubt). Examples whose labels it leaves
  * open, or whose values are asked for and may be wrong by more than is promised, are predicted again in f64.
  *
- * Buys: doc/performance.md has the times, 0.3 to 2.7 of one pass of GEMM, map and sum; far support vectors left out
- * (nearby.h) are worth 2.9 times on covtype, panels 1.04 to 1.27 (doc/tried.md). options.precision = f64 switches f32
- * off.
+ * doc/performance.md has the times, 0.3 to 2.7 of one pass of GEMM, map and sum. Leaving out far support vectors
+ * (nearby.h) makes prediction up to three times as fast, panels up to a quarter faster (doc/tried.md).
+ * options.precision = f64 switches f32 off.
  */
 #include "lib/data/params.h"
 #include "lib/base/team.h"

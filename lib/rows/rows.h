@@ -43,10 +43,9 @@ struct hg_rows {
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 
-/* Says whether values cost so little, in reads, that they are not worth reading: they are made again as quickly. So it
- * is with counts, and where most values are left out as far. Buys: kept, and with the larger working sets of rows that
- * are, a9a takes 1.9 times the processor time at C = 1, 4.7 at C = 100, covtype 5.6 (doc/tried.md). A test sets a
- * source's cost. */
+/* Says whether values cost so little, in reads, that they are made again rather than kept. Values of counts do, and so
+ * do rows of which most values are left out as far. If such rows were kept, with working sets as large as rows that are
+ * kept have, training would take two to five times the processor time (doc/tried.md). A test sets a source's cost. */
 static inline bool hg_is_cheap(double cost)
 {
     return cost <= 0.6;

@@ -1,10 +1,10 @@
 /*
- * Fields: the points of all rows, as all folds have them or one fold whose scaling is its own, and the kernel rows over
- * them that folds share; in f32, or in f64 where rounding shows. Read select.h and solver/smo/many.h before. A field is
- * made once (hg_fields_init); its kernel changes with the points (hg_fields_take), and its rows' type where their
- * rounding shows (hg_field_widens). Buys: what folds share is made once, so that a9a's and ijcnn1's grids make 1.08 and
- * 1.17 times as many rows as their trainings have different support vectors (doc/model-selection.md). Folds that are
- * scaled each by itself (params.scaling without ranges) share nothing, one field a fold.
+ * Fields: the points of all rows, as all folds have them or as the one fold has them whose scaling is its own, and the
+ * kernel rows over these points that folds share, in f32, or in f64 where rounding shows. Read select.h and
+ * solver/smo/many.h before. A field is made once (hg_fields_init); its kernel changes with the points of the grid
+ * (hg_fields_take), and the type of its rows where their rounding shows (hg_field_widens). Rows that folds share are
+ * made once, so that a grid makes hardly more rows than its trainings have different support vectors (doc/tried.md).
+ * Folds that are scaled each by itself (params.scaling without ranges) share nothing: each has a field of its own.
  */
 #include "lib/data/params.h"
 #include "lib/base/team.h"

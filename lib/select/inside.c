@@ -1,10 +1,9 @@
 /*
- * Folds that SMO side by side has not ended, as hinge_train has it (lib/train/solve.c): where it has taken too many
- * steps, or has stalled, the interior point ends them (linear kernels and polynomials of few monomials, and any kernel
- * of few points); what has stalled all the same goes on by itself. Who takes a turn, and for how long, is
- * solver/turns.h's. What this buys is what it buys a training: of two classes of 1,746 x 8 by a polynomial of degree 2,
- * C = 5.6e4, 0.02 s where SMO stalls after 13.6; of cadata, C = 32,768, gamma = 1/128, eps = 0.1, 1.5 s instead of 7.3
- * (doc/tried.md). With params.solver = HINGE_SOLVER_SMO there is SMO alone. Read line.c before.
+ * Folds that SMO side by side has not ended. As in hinge_train (lib/train/solve.c), where SMO has taken too many steps,
+ * or has stalled, the interior point ends them (linear kernels and polynomials of few monomials, and any kernel of few
+ * points); folds that have stalled all the same go on by themselves. Who takes a turn, and for how long, is decided by
+ * solver/turns.h. The interior point gains as much as in a training (lib/train/lowrank.h). With params.solver =
+ * HINGE_SOLVER_SMO there is SMO alone. Read line.c before.
  */
 #include "lib/train/lowrank.h"
 #include "lib/data/params.h"

@@ -3,9 +3,9 @@
  * to the new box and mended to be feasible, and all folds of a point are solved side by side. Read select.h and
  * solver/smo/many.h before. In order: parts, their starts, predictions from their gradients, the folds of a point.
  *
- * Buys: steps are 0.22 (ijcnn1) and 0.25 (a9a) of those of separate trainings to eps = 0.001, by starts and by the
- * coarser eps together (doc/model-selection.md); other starts that were tried are in doc/tried.md. A test has folds
- * trained from nothing by a grid of one point, and to an eps of its own by options.eps.
+ * Folds take a quarter of the steps of separate trainings to eps = 0.001, by their starts and the coarser eps together;
+ * other starts were tried too (doc/tried.md). A test has folds trained from nothing by a grid of one point, and to an
+ * eps of its own by options.eps.
  */
 #include "lib/folds/folds.h"
 #include "lib/base/team.h"
@@ -551,10 +551,10 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
     return status;
 }
 
-/* Looks whether rows in f32 are too coarse for some of the coefficients: then the kernel is opened again with rows in
- * f64, and these folds are to be solved again by them, with gradients made anew. Buys: asked by the starts already, and
- * with systems in working sets, cadata at gamma = 1/2 takes 10.9 s, 48.9 with those alone (doc/tried.md). With
- * HINGE_PRECISION_F32 rows stay, and gradients alone are made anew. */
+/* Looks whether rows in f32 are too coarse for some of the coefficients. If they are, *again is set, the kernel is
+ * opened again with rows in f64, and these folds are to be solved again by them, with gradients made anew. A look at
+ * the starts already saves regression at a large C most of its time (doc/tried.md). With HINGE_PRECISION_F32 rows stay,
+ * and gradients alone are made anew. */
 static hinge_status widen(struct hg_selecting *s, hinge_grid_point *point, bool *again, hinge_error *err)
 {
     hinge_status status = HINGE_OK;

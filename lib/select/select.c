@@ -2,9 +2,9 @@
  * hinge_select: points one after the other, which of them are dropped on the way, the choice, and the last training.
  * Read select.h before.
  *
- * Buys: a9a's grid of 110 points is done in 42 s by HINGE_DROP_RACE, which leaves points that are surely worse, and in
- * 174 s by HINGE_DROP_EXACT, which leaves only those that cannot win (doc/tried.md). HINGE_DROP_NONE drops none: every
- * point has its scores.
+ * HINGE_DROP_RACE leaves out points that are surely worse than the best, and takes a quarter of the time of
+ * HINGE_DROP_EXACT, which leaves out only those that cannot win (doc/tried.md). HINGE_DROP_NONE drops none: every point
+ * has its scores.
  */
 #include "lib/select/select.h"
 #include "lib/base/team.h"
@@ -302,8 +302,9 @@ static void follow_line(struct hg_selecting *s)
     s->falls = s->drops && s->line_loss > before ? s->falls + 1 : 0;
 }
 
-/* Drops points of a line: where two in a row were worse and worse, so are those of still larger C or nu, which would
- * take longest. Buys: a9a's grid by race, 52 s instead of 151 when it was measured for this alone. */
+/* Drops points of a line after two in a row that were surely worse than the best, each with a larger loss than the one
+ * before it. Those of still larger C or nu are taken to be worse too, and would take longest: a race takes a third of
+ * its time without them (doc/tried.md). */
 static bool drop_with_line(const struct hg_selecting *s, hinge_grid_point *point)
 {
     if (s->falls < 2)

@@ -4,7 +4,7 @@
  * that starts from the coefficients of all rows; what the row takes with it is made up for by the others
  * (hg_qp_project). Read lib/folds/folds.h before, whose jobs these trainings are.
  *
- * Buys: as many trainings as there are support vectors instead of rows, and warm ones.
+ * There are as many trainings as support vectors instead of rows, and each of them starts near its solution.
  */
 #include "lib/folds/folds.h"
 #include "lib/base/team.h"

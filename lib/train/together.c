@@ -3,10 +3,10 @@
  * serves the others (solver/smo/many.h). What they come to side by side is where each problem's own run begins
  * (solve.c), which proves it, or goes on by rows of its own. Read training.h first.
  *
- * Buys: of the processor time of one-versus-rest a third on 15,000 rows of mnist, half on embeddings of ten classes
- * (doc/tried.md). Where rows cost less, or are more than memory is cheap for, each problem makes its own. So it does
- * where the caller asks for anything that many.h has not (may_begin): eps below 1e-4, rows in f64, a limit of steps or
- * a working set of their own switch it off, and report.path has ", rows shared" where it was on.
+ * Where values are dear, one-versus-rest takes half to two thirds of the processor time (doc/tried.md). Where they cost
+ * less, or all rows are more than memory is cheap for (MOST_BYTES), each problem makes rows of its own. It does so too
+ * where the caller asks for anything that many.h cannot do (may_begin): eps below 1e-4, rows in f64, a limit of steps
+ * or a working set of the caller's own switch sharing off. report.path has ", rows shared" where it was on.
  */
 #include "lib/train/lowrank.h"
 #include "lib/base/teller.h"
@@ -19,8 +19,7 @@
 /* A value's cost in reads from memory, from which on fewer values are worth the threads' waiting for each other: below
  * it two threads take 1.2 to 1.9 times as long on a busy machine (doc/tried.md). */
 static const double DEAR = 10;
-/* Bytes of all rows, beyond which finding memory for them may take as long as making values: all rows of mnist, 14 GB,
- * spared a third of the user's time and took as much of the system's (doc/tried.md). */
+/* Bytes of all rows, beyond which finding memory for them may take as long as making values (doc/tried.md). */
 static const double MOST_BYTES = 2e9;
 
 enum {
@@ -136,10 +135,9 @@ static void tell_work(struct together *g)
     t->begun_bytes += g->n_problems * g->n * (6 * sizeof(double) + sizeof *g->point); /* programs, gradients */
 }
 
-/* Makes all that the problems share, where rows are dear enough and there is room for all of them: rows that give way
- * are made again by each problem that needs them (doc/tried.md: room for 5,000 rows of mnist's
- * 6,367 support vectors has 14,188 made instead of 7,227). *wanted: they are, and there is. Each thread has a source of
- * its own for K_WW. */
+/* Makes all that the problems share. *wanted: values are dear enough, and there is room for all rows; with room for
+ * fewer, rows that give way would be made again by each problem that needs them, and nothing would be spared
+ * (doc/tried.md). Each thread has a source of its own for K_WW. */
 static hinge_status share(struct together *g, bool *wanted, hinge_error *err)
 {
     struct hg_training *t = g->t;
