@@ -58,10 +58,10 @@ static inline __m512 add_16(__m512 sum, const uint8_t *code, __m512 high, __m512
     return _mm512_fmadd_ps(f.low, f.high, sum);
 }
 
-/* Sums rows at 64 columns in f32: the coefficient is put into the table of high digits once a row, so that a value and
+/* Sums rows at 64 columns in f32. The coefficient is put into the table of high digits once a row, so that a value and
  * its product with the coefficient cost one multiply-add. At most 16 rows come at a time, after which f64 takes over.
- * Buys: with all sums in f64 a9a at C = 100 takes 1.33 times the processor time (doc/tried.md); hg_how.narrow 0 has
- * them so. */
+ * With all sums in f64 a training at a large C takes a third more processor time (doc/tried.md); hg_how.narrow = 0 asks
+ * for that. */
 static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code, double *sum)
 {
     __m512 a = _mm512_setzero_ps(), b = a, c = a, d = a;

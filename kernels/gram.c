@@ -269,9 +269,9 @@ static bool stopped(const struct hg_fetch *f)
     return f->stop != NULL && __atomic_load_n(f->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns the columns of a tile: fewer where there are few in all, so that each thread has some; by what is fetched
- * alone, so that values do not depend on the threads. What is kept, or made whole, has its tiles as they are. Buys: for
- * 10,000 x 200 points K_WW takes 0.169 s instead of 0.295, by two threads (doc/tried.md). */
+/* Returns the columns of a tile. Where few columns are fetched tiles are narrower, so that each thread has some: by two
+ * threads K_WW takes little more than half the time then (doc/tried.md). The width depends on what is fetched alone, so
+ * that values do not depend on the threads. Tiles that are kept, or made whole, have their usual width. */
 static size_t tile_width(const struct hg_gram *g, const struct hg_fetch *f)
 {
     if (f->list != 0 || g->tiler.maker->whole_cols != 0)

@@ -1,9 +1,10 @@
 /*
- * Counts (hamming.h): whether features have two values each, panels of bytes, and the tile maker hg_by_counts. One pass
- * over the points finds the values; where a feature has a third one, mostly among the first points, no more are read. A
- * second pass measures the lists, a third makes them. The loops on bytes are in counts.c. Lists have room for the
- * longest one each, so that no pass counts them together: that costs a9a at C = 1 2 % (doc/tried.md). With A and B the
- * sets of features in which two points have the rarer value, the points differ in |A| + |B| - 2 |A and B| features.
+ * Counts (hamming.h): whether features have two values each, panels of bytes, and the tile maker hg_by_counts. A first
+ * pass over the points finds the values; where a feature has a third one, mostly among the first points, no more are
+ * read. A second pass measures the lists, a third makes them. The loops on bytes are in counts.c. Each list has room
+ * for the longest one, so that no pass is needed to add up their lengths, at next to no cost (doc/tried.md). With A and
+ * B the sets of features in which two points have the rarer value, the points differ in |A| + |B| - 2 |A and B|
+ * features.
  */
 #include "kernels/hamming.h"
 #include "kernels/maker.h"

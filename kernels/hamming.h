@@ -4,9 +4,9 @@
  * differ (Hamming 1950), so RBF rows are made of counts: bytes, by adding up a byte for each feature in which a point
  * has its rarer value. The kernel's value of each count is in a table.
  *
- * Buys: without counts a9a takes 6.3 times the processor time at C = 1 and 4.7 times at C = 100 (doc/tried.md, one
- * thread of a Zen 4). Below AVX-512 there are none, as lists are faster there: a test has a training without counts by
- * params.cpu_level = 3, and a source by hg_points.hamming NULL.
+ * Without counts such trainings take some five times the processor time (doc/tried.md). Below AVX-512 there are none,
+ * as lists are faster there: a test has a training without counts by params.cpu_level = 3, and a source by
+ * hg_points.hamming NULL.
  */
 #ifndef HG_HAMMING_H
 #define HG_HAMMING_H

@@ -12,8 +12,8 @@
 #endif
 
 #ifdef __SSE__
-/* Transposes four features of four vectors in registers. Buys: value by value mnist, 600 rows, takes 1.08 times the
- * instructions by AVX2 (doc/tried.md). */
+/* Transposes four features of four vectors in registers. Value by value a short training of many features takes some
+ * percent more instructions (doc/tried.md). */
 static void set_four(float *panel, size_t width, const float *v, size_t ld)
 {
     __m128 a = _mm_loadu_ps(v), b = _mm_loadu_ps(v + ld), c = _mm_loadu_ps(v + 2 * ld), d = _mm_loadu_ps(v + 3 * ld);

@@ -1,14 +1,13 @@
 /*
- * Tiles without BLAS: one side as lists of its non-zeros, or as vectors where those are most, the other in panels of
- * columns that lie feature by feature. A dot product is then one multiply-add for each non-zero (value) of the row, as
- * many columns at once as a vector holds. Panels that are kept save the packing that GEMM does anew for each call: most
- * of its time where rows are few. Sums run over ascending features, stretch by stretch, so that an entry's bits
- * depend on nothing but its two vectors (and the level).
+ * Tiles without BLAS: one side as lists of its non-zeros, or as vectors where most values are non-zeros; the other in
+ * panels of columns that lie feature by feature. A dot product is then one multiply-add for each non-zero (value) of
+ * the row, as many columns at once as a vector holds. Panels that are kept save the packing that GEMM does anew for
+ * each call: most of its time where rows are few. Sums run over ascending features, stretch by stretch, so that an
+ * entry's bits depend on nothing but its two vectors (and the level).
  *
- * Buys: by GEMM instead, susy30k takes 3.75 times the processor time, covtype 2.0, cod-rna 1.56, ijcnn1 1.43, letter
- * 1.15; with lists, but no dense rows by panels, susy30k takes 1.38 and cadata 1.14 (doc/tried.md, one thread of a
- * Zen 4). Of 512 features and more dense rows are GEMM's (cost.c), which decides where nobody asks: params.maker has
- * whichever is wanted.
+ * Where features or non-zeros are few, training by GEMM takes up to four times the processor time, and training by
+ * lists alone up to 1.4 times that by dense rows (doc/tried.md). Of 512 features and more dense rows are GEMM's
+ * (cost.c), which decides where nobody asks: params.maker has whichever is wanted.
  */
 #ifndef HG_PANEL_H
 #define HG_PANEL_H

@@ -175,8 +175,8 @@ static inline void OF(sum_row)(const struct hg_sums *s, size_t row, size_t col, 
 }
 
 #if VECTOR == 64
-/* Sums RBF values of a row, by their dot products [WIDTH], without writing the values down. Buys: prediction of ijcnn1
- * 17 %, of susy30k 8 %. */
+/* Sums RBF values of a row, by their dot products [WIDTH], without writing the values down, which spares prediction up
+ * to a sixth of its time (doc/tried.md). */
 static inline __attribute__((always_inline)) void
 OF(sum_rbf)(const struct hg_sums *s, size_t row, const struct OF(row) *of, const REAL *dot, const REAL *norms,
             const REAL *coef, size_t ld)
