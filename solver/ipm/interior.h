@@ -2,11 +2,10 @@
  * Interior point for SVMs whose kernel has low rank, K = Z Z' with Z n x d: the linear kernel, explicit features, or a
  * factor of a kernel matrix. Read qp.h before; doc/interior-point.md has the mathematics.
  *
- * Buys: an iteration takes n d^2 multiplications whatever C and however the data are scaled, where SMO takes more steps
- * the larger C is: a9a, linear, is solved by 28 to 39 systems in 0.8 to 1.6 s for C from 0.01 to 10,000; cadata,
- * eps-SVR, C = 32,768, gamma = 1/128, eps = 0.1, by a factor of the kernel in 1.5 s, by SMO in 7.3; a polynomial of 45
- * monomials, C = 5.6e4, in 0.02 s, while SMO stalls (doc/interior-point.md, doc/tried.md). params.solver =
- * HINGE_SOLVER_SMO turns it off.
+ * An iteration takes n d^2 multiplications whatever C and however the data are scaled, where SMO takes more steps the
+ * larger C is. At a large C a kernel of which Z is a factor takes down to a fifth of SMO's time, and polynomials of few
+ * monomials are solved where SMO stalls (doc/interior-point.md, doc/tried.md). params.solver = HINGE_SOLVER_SMO turns
+ * it off.
  */
 #ifndef HG_INTERIOR_H
 #define HG_INTERIOR_H

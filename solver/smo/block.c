@@ -17,9 +17,8 @@
 
 #include <string.h>
 
-/* Steps after which a run ends, whatever it gains: a fraction of a second's for small problems, and more than is known
- * of large ones that converge (some 200 a point). The most seen of a small one is 2,800 a point: heart_scale, linear,
- * C = 1000, without the Newton finish. */
+/* Returns the steps after which a run ends, whatever it gains: a fraction of a second's for small problems, and for
+ * large ones more than any is known to take that converges. doc/tried.md has the most that were seen. */
 static uint64_t most_steps(size_t n)
 {
     return HG_MIN(5000 * ((uint64_t)n + 100), 10000000 + 1000 * (uint64_t)n);
@@ -166,8 +165,8 @@ static uint64_t some_steps(size_t n)
     return FEW_STEPS * (uint64_t)n + 1024;
 }
 
-/* Makes room for systems in W, where they may be solved there. Buys: cadata, eps-SVR, gamma = 1/2, C = 8,192: a third
- * of the time, a quarter of the rows (doc/tried.md). newton_bytes = 0 leaves them out. */
+/* Makes room for systems in W, where they may be solved there: they spare regression at a large C most of its time and
+ * rows (doc/tried.md). Returns false where there are none: no room, f64 or sum. newton_bytes = 0 leaves them out. */
 static bool has_faces(struct hg_w *w, const struct hg_aim *aim)
 {
     size_t bytes = hg_face_bytes(w->q, w->inner.qp.layers);
@@ -475,12 +474,11 @@ static hinge_status start_again(struct hg_run *r)
     return status;
 }
 
-/* Goes on as a run that is close to its end: few points are measured, violators of a small violation stay out of W, and
- * no other solver is turned to (leaves). Rounds are numbered on from the first problem's, as ages in W and stamps in
- * the cache are rounds, and the report's are counted from there. The first problem's options are back in place
- * afterwards. Buys: train -b 1 takes 1.5 times as long as train alone, and 5.0 where its five folds are trained by
- * themselves (a9a, C = 1), 1.6 and 3.2 (ijcnn1, C = 10), 1.6 and 7.4 (casp); doc/tried.md. options.then = NULL turns it
- * off. */
+/* Goes on as a run that is close to its end: the error is measured at few points, points of a small violation stay out
+ * of W, and no other solver is turned to (leaves). Rounds are numbered on from the first problem's, because ages in W
+ * and stamps in the cache are rounds; the report counts its rounds from here. The first problem's options are back in
+ * place afterwards. Five folds that go on take about half the time of the training itself; trainings of their own take
+ * two to six times as long as that one (doc/tried.md). options.then = NULL turns it off. */
 hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64_t max_iter, double *g,
                           struct hg_smo_result *result, hinge_error *err)
 {

@@ -3,8 +3,8 @@
  * touched, on huge pages where the system gives them. Where there is room for n rows of more points than that, points
  * that leave the same remainder by n form a list. Read store.h before, which asks for the rows.
  *
- * Buys: satimage, C = 10, gamma = 1, takes 0.39 s of processor time, and with 1 MB for rows (-m 1) 1.4. Where rows cost
- * little the store keeps none (hg_keeps_rows).
+ * Where rows are dear and asked for again, training with room for few of them takes several times as long
+ * (doc/tried.md). Where rows cost little the store keeps none (hg_keeps_rows).
  */
 #ifndef HG_CACHE_H
 #define HG_CACHE_H

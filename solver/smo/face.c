@@ -23,7 +23,7 @@ enum {
 };
 
 /* The ridge is multiplied by RIDGE_UP where a face does not lower the objective, and divided by RIDGE_DOWN where it
- * does. By 1,000 both ways two faces of three were of no use: cadata, C = 8,192, took twice as long. */
+ * does. With 1,000 for both most faces are of no use, and a run takes twice as long (doc/tried.md). */
 static const double RIDGE_UP = 30, RIDGE_DOWN = 3;
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
@@ -277,9 +277,9 @@ static double left_undone(const struct hg_face *t)
     return t->ridge * most;
 }
 
-/* Sets the next face's ridge by whether the last one has lowered the objective; false: there is none to be tried. Where
- * the ridge leaves less than half of the violation, it and what is factored serve for the next face too. Buys: cadata,
- * eps-SVR, gamma = 1/2, takes 6.5 s instead of 7.7 at C = 8,192, 12.0 instead of 15.1 at 32,768 (doc/tried.md). */
+/* Sets the next face's ridge by whether the last one has lowered the objective; false: no ridge is left to be tried.
+ * Where the ridge leaves less than half of the violation, the ridge and the factored matrix serve for the next face
+ * too, which spares regression at a large C up to a fifth of its time (doc/tried.md). */
 static bool adapt_ridge(struct hg_face *t, bool lowered, double violation)
 {
     double ridge = t->ridge;

@@ -17,8 +17,8 @@
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
-/* Makes what does not depend on the source. Lanes come and go with their K_WW, and the heap is to keep their pages:
- * without that grids of letter, 3,000 rows, take 2.2 s of the system's time and not 0.1 (doc/tried.md). */
+/* Makes what does not depend on the source. Lanes come and go with their K_WW, and hg_let_heap_stay has the heap keep
+ * their pages, which spares grids of small problems nearly half of their processor time (doc/tried.md). */
 hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_level, size_t bytes, hinge_error *err)
 {
     memset(many, 0, sizeof *many);
@@ -42,8 +42,8 @@ void hg_many_free(struct hg_many *many)
 }
 
 /* Takes a source, and decides whether problems make their own rows: where a value costs less than a read, and points
- * are so many that shrinking pays (dna, 1,600 rows, would take a fifth more time). The diagonal is made once for all
- * problems. */
+ * are so many that shrinking pays; grids of fewer would take a fifth more time (doc/tried.md). The diagonal is made
+ * once for all problems. */
 hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own, hinge_error *err)
 {
     many->own = own;

@@ -5,8 +5,8 @@
  * only in between, so that nothing depends on the number of threads.
  *
  * Where making a value costs less than reading a stored one (features of two values each), nothing is stored: each
- * problem makes the rows it needs, of its active points alone, and shrinks. Buys: a9a's grid takes 174 s instead of
- * 249, and up to C = 2^13 90 MB instead of 2.5 GB.
+ * problem makes the rows it needs, of its active points alone, and shrinks. A grid takes a third less time then, and a
+ * small part of the memory (doc/tried.md).
  */
 #ifndef HG_MANY_H
 #define HG_MANY_H

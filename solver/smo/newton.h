@@ -1,11 +1,10 @@
 /*
  * The Newton finish: from a beta most of whose entries are at their bounds, or inside, where the optimum has them, to a
- * violation as small as f64 gives. Where SMO moves a pair of entries, one linear system moves all that are inside. Read
- * face.h before, whose systems these are, and "The Newton finish" in doc/solver.md.
+ * violation as small as f64 gives. SMO moves a pair of entries at a time; one linear system moves all that are inside.
+ * Read face.h before, whose systems these are, and "The Newton finish" in doc/solver.md.
  *
- * Buys: the first 10,000 rows of a9a, C = 100, are trained to eps = 1e-9 in 0.6 to 0.8 s, where SMO takes 1.2 s to
- * 1e-8; LIBSVM ends at a violation of 2.8e-4 in f64 after 13 s (doc/performance.md, "Tight tolerances"). A budget of 0
- * bytes (hg_smo_options.newton_bytes, --newton 0) leaves it out.
+ * At tight tolerances the finish takes less time than SMO, and comes to a smaller violation (doc/tried.md). A budget of
+ * 0 bytes (hg_smo_options.newton_bytes, --newton 0) leaves it out.
  */
 #ifndef HG_NEWTON_H
 #define HG_NEWTON_H
@@ -48,10 +47,11 @@ struct hg_newton_result {
 hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gradient,
                               const struct hg_newton_options *options, struct hg_newton_result *result);
 
-/* When to turn to it from SMO: the violation is below a share of the range of F, and what SMO has left to do, at the
- * work it has lately taken to bring the violation down by a factor e, is more than the finish takes: where eps is not
- * tight twice as much, ten times as much where the violation is not yet near. All by counts. A finish estimated at up
- * to twenty times what SMO has left would take delays from 4.7 to 6.2 s (doc/tried.md). */
+/* When to turn to the finish from SMO: the violation is below the share BELOW of the range of F, and SMO has more work
+ * left than the finish takes: twice as much where eps is TIGHT or larger, and ten times as much again where the
+ * violation is above the share NEAR. What SMO has left is estimated by the work that it has lately taken to bring the
+ * violation down by a factor e. Work is counted, never timed. A finish that takes up to twenty times what SMO has left
+ * would make trainings a third longer (doc/tried.md). */
 #define HG_NEWTON_BELOW 0.1
 #define HG_NEWTON_NEAR 0.01
 #define HG_NEWTON_TIGHT 1e-5

@@ -223,8 +223,8 @@ hinge_status hg_look_at_start(struct hg_run *r)
  *     in vain: error > max(eps / 4, violation / 16) and the violation has not halved: the same
  *     hard: error > eps / 4, and half of the rounds did not get done with W: f64 rows, on which systems solve W
  *
- * After a first correction that did not help for long the rows are too coarse, where the caller goes on in f64. Buys:
- * cadata, eps-SVR, C = 8,192, gamma = 1/8, eps = 0.1 takes 14.8 s instead of 222 (doc/tried.md). */
+ * After a first correction that did not help for long the rows are too coarse, and the run ends there if the caller can
+ * go on in f64: regression at a large C, where this happens, takes a small part of its time then (doc/tried.md). */
 hinge_status hg_look_at_rows(struct hg_run *r)
 {
     double violation = r->report->violation, before = r->doubts.looked_at, error;

@@ -30,8 +30,8 @@ enum {
 };
 
 /* The cut of folds, a share of the largest violation: points that violate by less stay out of W. A round leaves a tenth
- * of the violation, so they would only be carried along. Buys: a quarter fewer columns of K_WW in folds; other
- * trainings have no cut, as half would cost ijcnn1, C = 1000, 25 million steps instead of 0.9 (doc/tried.md). */
+ * of the violation, so such points would only be carried along. Folds have a quarter fewer columns of K_WW with a cut.
+ * Other trainings have none, as some would take many times the steps (doc/tried.md). */
 #define HG_CUT 0.3
 
 /* An active point among which the worst are chosen (hg_worst_first); at: its position. */
@@ -187,10 +187,10 @@ static inline uint64_t hg_hash(uint64_t x)
 
 /* ---- block.c ----------------------------------------------------------------------------------------------------- */
 
-/* Returns q, the points of W, for n points: 256 at a few thousand, 512 at 10k, 1024 at 20k, 2048 from 25k on; all of a
- * small problem. Where rows cost next to nothing, K_WW is what a round costs: 1024 at most. Buys: a9a and covtype would
- * take 1.9 to 5.6 times the processor time with rows of counts and cells kept and larger W (doc/tried.md). asked: how
- * many are wanted; 0: nobody said. cost: of a value, as a source has it. */
+/* Returns q, the number of points of W, for n points: 256 at a few thousand, 512 at 10k, 1024 at 20k, 2048 from 25k on;
+ * all of a small problem. Where rows cost next to nothing, K_WW is what a round costs: q is 1024 at most there. Such
+ * trainings would take two to five times the processor time with rows kept and larger W (doc/tried.md). asked: how many
+ * are wanted; 0: nobody said. cost: of a value, as a source has it. */
 size_t hg_choose_q(double cost, size_t n, size_t asked, int layers);
 
 /* Makes a run of which rows, exact, qp, opt, res and report are set: all points are active, g and the offsets are to be
@@ -289,9 +289,9 @@ hinge_status hg_wake_all(struct hg_run *r);
 /* Brings the k worst of n candidates to the front. */
 void hg_worst_first(struct hg_candidate *c, size_t n, size_t k);
 
-/* Says whether W is all points, of classes, most of which come to a bound and stay: half of it will do. Buys: letter,
- * 3,000 rows, C = 5e4 (325 pairs of classes), 445 instead of 840 ms at eps = 1e-5, nothing at 1e-3; regression would
- * take up to three times as long (doc/tried.md). A working set that was asked for turns it off. */
+/* Says whether W is all points of a problem of classes, most of which come to a bound and stay: half of W will do then.
+ * That halves the time of small problems at a large C and a tight eps; regression would take up to three times as long
+ * (doc/tried.md). A working set that was asked for turns it off. */
 static inline bool hg_may_halve_w(const struct hg_run *r)
 {
     enum { LEAST = 128 };
@@ -303,8 +303,8 @@ static inline bool hg_may_halve_w(const struct hg_run *r)
 void hg_select_block(struct hg_run *r);
 
 /* Fresh points go into slots that are empty, then into those of the points that have been in W longest, by put(), which
- * fills in their beta, lo and hi; where most of W is free, points at a bound go first: free ones would be back in the
- * next round (a9a, C = 100: 91 rounds, not 125; ijcnn1, C = 1000, 18, not 33; doc/tried.md). */
+ * fills in their beta, lo and hi. Where most of W is free, points at a bound go first: free ones would be back in the
+ * next round. That spares trainings a quarter to a half of their rounds (doc/tried.md). */
 void hg_place_fresh(struct hg_w *w, uint64_t round, size_t count, void (*put)(void *arg, size_t slot, size_t f),
                     void *arg);
 

@@ -1,9 +1,9 @@
 /*
  * Shrinking: points that are part of no violating pair are left out until the rest has converged. Read run.h before.
  *
- * Buys: without it trainings take so many times the processor time: ijcnn1 1.61, covtype (50,000 rows) 1.31, cod-rna
- * 1.19, a9a, C = 100, 1.15, casp 1.11, others nothing (doc/tried.md); of rows that fit the cache next to nothing is
- * ever shrunk. Without options.shrinking (-h 0) all points stay active.
+ * Without shrinking, large trainings take up to 1.6 times the processor time, and others no more than with it
+ * (doc/tried.md); of rows that fit the cache next to nothing is ever shrunk. Without options.shrinking (-h 0) all
+ * points stay active.
  *
  * A point that rests stays in the list, behind the active ones, but has no gradient: g, up and down are by position,
  * and only the first m positions hold. When it wakes, its gradient is summed anew from all of beta, or goes on from
@@ -58,11 +58,10 @@ static void shrink(struct hg_run *r)
 }
 
 /* Keeps active a sixth of the points and as many as the first problem has support vectors, those nearest to violating
- * at its solution. A point's slack is its distance from that: the least of F up + bias and -bias - F down over the
- * layers. The slack of the last one kept takes the place of the extremes, so that may_rest lets rest whoever is further
- * away. It pays only where rows are made rather than kept, as the cost of one is then by active points. Buys: kernel
- * values of -v 5 at eps = 0.1 of ijcnn1, C = 32 1,034 million instead of 1,451, cod-rna 1,953 instead of 2,502
- * (doc/tried.md). */
+ * at its solution. A point's slack is its distance from violating: the least of F up + bias and -bias - F down over the
+ * layers. The slack of the last point kept takes the place of the extremes, so that may_rest lets every point rest
+ * whose slack is larger. It pays only where rows are made rather than kept, as the cost of a row is then by active
+ * points: folds take up to three tenths fewer kernel values (doc/tried.md). */
 void hg_rest_far(struct hg_run *r)
 {
     struct hg_active *a = &r->active;

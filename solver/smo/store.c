@@ -15,9 +15,8 @@
 #include <stdlib.h>
 
 /* Sums in f32, where rows come as sums (features of two values each), are for moves of at most so many eps, of which
- * f32 loses a small share of eps. Buys: a9a, C = 100, would take 1.33 times the processor time with all sums in f64,
- * other sets the same (doc/tried.md, "coded rows summed in f32"). store.narrow = 0 has all of them in f64, as in
- * problems of many.c. */
+ * f32 loses a small share of eps. With all sums in f64 a training at a large C takes a third more processor time
+ * (doc/tried.md). store.narrow = 0 has all of them in f64, as in problems of many.c. */
 static const double NARROW = 8192;
 
 enum { UPDATE_COLS = 2048 }; /* columns a task of a sum by rows in the cache */

@@ -2,9 +2,9 @@
  * The row store of block SMO: a source of rows behind a cache. It is asked for sums of rows over columns that it was
  * told; which rows are kept is known here alone. Read lib/rows/rows.h before.
  *
- * Buys: rows of 1,000 uniform features are made once instead of again and again; rows that are cheap to make are not
- * kept (hg_keeps_rows), which spares cod-rna a third of its time and casp 240 of 300 MB (doc/tried.md). A test turns
- * caching off by a budget of 0 bytes (hg_smo_options.cache_bytes), or has rows kept or not by its fake's cost.
+ * Rows that are dear are made once instead of again and again. Rows that are cheap to make are not kept
+ * (hg_keeps_rows), which spares a third of the time and most of the memory (doc/tried.md). A test turns caching off by
+ * a budget of 0 bytes (hg_smo_options.cache_bytes), or has rows kept or not by its fake's cost.
  */
 #ifndef HG_STORE_H
 #define HG_STORE_H

@@ -17,9 +17,8 @@
 
 enum { LINE = 16 }; /* f32 values in a cache line */
 
-/* Rows of K_WW that the store holds are gathered there where a value costs more than so many reads in order. Buys: of
- * processor time madelon (500 features) 9 %, 10,000 x 1,000 uniform 5 %, embeddings in ten classes 6 %; mnist, at 22
- * reads, nothing. */
+/* Rows of K_WW that the store holds are gathered there where a value costs more than so many reads in order. That
+ * spares trainings of many features up to a tenth of their processor time (doc/tried.md). */
 static const double FROM_CACHE = 24;
 
 /* Compares violators by their violation, and equal ones by a hash of the point: at the start all violate alike, and W
@@ -57,9 +56,8 @@ void hg_worst_first(struct hg_candidate *c, size_t n, size_t k)
 
 /* Returns a bound below which about `wanted` of sign * (g + off) lie, from a sample of 1 in m/1024 points; never above
  * `bound`. It is the value of rank 1.25 wanted / step + 4 in the sample: a quarter more than wanted, and some for
- * samples in which that is a handful. Below 4,096 points all are looked at. Buys: a sweep that lists only what may be
- * chosen; without it trainings of covtype (50,000 rows), casp and a9a, C = 100, take 1.11, 1.10 and 1.09 times the
- * processor time (doc/tried.md). */
+ * samples in which that is a handful. Below 4,096 points all are looked at. A sweep then lists only what may be chosen,
+ * without which large trainings take a tenth more processor time (doc/tried.md). */
 static double sample_bound(struct hg_run *r, const double *off, double sign, double bound, size_t wanted)
 {
     size_t step = r->active.m / 1024, count = 0;
@@ -171,12 +169,11 @@ static void halve(struct hg_w *w, size_t n)
     memset(w->age, 0, n * sizeof *w->age);
 }
 
-/* Chooses W. `room` points come in: as many as there are empty slots, or half of W, or where a fold begins near its
- * solution (close) three times as many as came last time and moved, an eighth of W at least. Buys, with W solved to a
- * fiftieth of its violation there (block.c): five folds of -b 1 take 26 rounds instead of 45 (ijcnn1), 28 instead of 44
- * (cod-rna), 4,536 instead of 6,382 (letter); doc/tried.md. Half of the room is for points that may move up, half for
- * those that may move down, and the last direction has what the others left. A point whose violation is less than a
- * share (cut) of the largest stays out. */
+/* Chooses W. `room` points come in: as many as there are empty slots, or half of W; where a fold begins near its
+ * solution (close), three times as many as came last time and moved, an eighth of W at least. Half of the room is for
+ * points that may move up, half for those that may move down, and the last direction has what the others left. A point
+ * whose violation is less than a share (cut) of the largest stays out. By the rule for folds, and W solved to a
+ * fiftieth of its violation there (block.c), folds take down to six tenths of their rounds (doc/tried.md). */
 void hg_select_block(struct hg_run *r)
 {
     struct hg_w *w = &r->w;
