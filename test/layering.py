@@ -11,6 +11,7 @@
   - the shared library exports what test/symbols.txt lists, and nothing that does not begin with hinge_
   - no line is longer than 120 columns, no locale is switched, and tests make temporary files by test/folder.h
   - doc/tour.md tells the rooms as they are
+  - comments name no data set: the figures stand in doc/tried.md, which has what comments link to
   - a number that runs are judged by stands in solver/smo/rules.h alone, and no room tells progress by a clock of its own
 
 Prints each violation, one a line; exit 1 if there is any. After a change of the API on purpose:
@@ -55,6 +56,10 @@ ROOMS = {
     "compat": GROUND + ("lib/data", "lib/model", "lib/predict", "lib/folds", "lib/files"),
     "tools": (), "examples": (), "benchmarks": (),
 }
+
+# sets of benchmarks/prepare.c whose names are words too, and count as sets by what follows
+SETS_THAT_ARE_WORDS = set("delays digits embeddings letter magic ring texture uniform".split())
+COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.S)  # and text, to pass over it
 
 problems = []
 
@@ -167,6 +172,44 @@ def check_words(root):
             complain(f"{path}: makes its own temporary files, where test/folder.h has them below TMPDIR")
 
 
+def comments(root):
+    """Each comment of the library and the tools: path, line where it begins, its text in one line."""
+    for path in sources(root):
+        if path.split("/")[0] in ("include", "lib", "kernels", "solver", "mpi", "compat", "tools"):
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                text = file.read()
+            for match in COMMENT.finditer(text):
+                if match.group().startswith("/"):
+                    yield path, text.count("\n", 0, match.start()) + 1, re.sub(r"\s*\n\s*\*?\s*", " ", match.group())
+
+
+def check_sets(root):
+    """Comments name no set of benchmarks/prepare.c."""
+    with open(os.path.join(root, "benchmarks", "prepare.c"), encoding="utf-8") as file:
+        sets = set(re.findall(r'^    \{ "([^"]+)", ', file.read(), re.M))
+    if len(sets) < 20 or not SETS_THAT_ARE_WORDS < sets:
+        complain("benchmarks/prepare.c has no table of sets, or one without those that are words")
+    names = "|".join(sorted(map(re.escape, sets - SETS_THAT_ARE_WORDS)))
+    words = "|".join(sorted(SETS_THAT_ARE_WORDS))
+    named = re.compile(r"(?<![\w-])(?:(?i:%s)|(?:%s)%s)" % (names, words, r"(?=,? \(?(?:C =|\d[\d,]* (?:rows|and))|'s )"))
+    for path, number, text in comments(root):
+        for match in named.finditer(text):
+            complain(f"{path}:{number}: the comment names {match.group()}: figures of data sets stand in doc/tried.md")
+
+
+def check_links(root):
+    """Where comments link to doc/tried.md it has the title they tell, or their file in "What each part buys"."""
+    with open(os.path.join(root, "doc", "tried.md"), encoding="utf-8") as file:
+        tried = file.read()
+    parts = tried.partition("\n## What each part buys\n")[2].partition("\n## ")[0]
+    for path, number, text in comments(root):
+        for title in re.findall(r'doc/tried\.md(?:,? \(?"([^"]+)")?', text):
+            if title and title.lower() not in tried.lower():
+                complain(f'{path}:{number}: doc/tried.md has no "{title}"')
+            if not title and f"`{path}`" not in parts:
+                complain(f'{path}:{number}: links to doc/tried.md, where "What each part buys" does not name the file')
+
+
 # ---- objects -------------------------------------------------------------------------------------------------
 
 def nm(*arguments):
@@ -225,6 +268,8 @@ def main():
     check_tour(root)
     check_lines(root)
     check_rules(root)
+    check_sets(root)
+    check_links(root)
     check_words(root)
     check_objects(archive)
     check_exports(shared, os.path.join(root, "test", "symbols.txt"), "--update" in sys.argv)
