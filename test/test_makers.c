@@ -3,7 +3,9 @@
  * front of it, and the others call none; all of them make the values of the definition; what one cannot serve is
  * refused by name.
  */
-#include "kernels/maker.h"
+#include "kernels/gram.h"
+#include "kernels/whole.h"
+#include "solver/smo/loops.h"
 #include "test/support.h"
 
 #include <stdatomic.h>
@@ -77,7 +79,7 @@ static void assert_solved(const hinge_model *model, const struct set *set, const
 TEST(wide_data_go_by_gemm)
 {
     enum { D = 530 };
-    struct set set = set_two_class(1, 900, D, 3);
+    struct set set = set_two_class(1, 1100, D, 3);
     hinge_params params = params_by(HINGE_MAKER_AUTO, D);
     hinge_report report;
     for (int level = 1; level <= 4; level++) {
@@ -147,6 +149,115 @@ TEST(any_number_of_threads)
             first = threads == 1 ? text : first;
             assert_true(same_text(text, first));
         }
+    }
+}
+
+/* ---- whole matrices ---------------------------------------------------------------------------------------------- */
+
+/* Reads of a whole matrix, of all columns, a stretch and a list, kept and not, against the definition. */
+TEST(whole_matrix_is_read)
+{
+    enum { N = 700, D = 40 };
+    for (int k = 0; k < 6; k++) {
+        struct set set = set_two_class(21, N, D, 1);
+        hinge_dtype type = k % 2 == 0 ? HINGE_F32 : HINGE_F64;
+        struct hg_points points = { .x = set_matrix(&set), .n = N, .nonzeros = D };
+        struct hg_tiler tiler = { hinge_kernel_polynomial(2, 0.1, 1), hg_maps(hg_cpu_level(0)), type, D,
+                                  .asked = HINGE_MAKER_GEMM };
+        struct hg_gram gram;
+        struct hg_whole whole, view;
+        assert_int_equal(hg_gram_init(&gram, &tiler, &points, NULL, N, NULL, NULL, 2, NULL), HINGE_OK);
+        assert_int_equal(hg_whole_init(&whole, &gram.super, NULL, NULL), HINGE_OK);
+        assert_int_equal(hg_whole_view(&view, &whole, 1, NULL), HINGE_OK);
+        assert_true(gram.super.values < N * (N + 256) / 2 + N);
+        uint32_t rows[90], cols[N];
+        size_t n_cols = k / 2 == 0 ? N : k / 2 == 1 ? 600 : 333;
+        for (uint32_t r = 0; r < 90; r++)
+            rows[r] = r * 7 % N;
+        for (uint32_t c = 0; c < n_cols; c++)
+            cols[c] = k / 2 == 1 ? c + 50 : c * 2 % N;
+        char *room = get(90 * N, 8);
+        void *out[90];
+        for (size_t r = 0; r < 90; r++)
+            out[r] = r % 3 == 0 ? NULL : room + r * N * 8;
+        double *coef = get(90, sizeof *coef), *g = get(N, sizeof *g), *want = get(N, sizeof *want);
+        for (size_t r = 0; r < 90; r++) {
+            coef[r] = (double)r / 90 - 0.3;
+            for (size_t c = 0; c < n_cols; c++) {
+                size_t i = rows[r], j = k / 2 == 0 ? c : cols[c];
+                double value = plain_kernel(&tiler.kernel, set.x + i * D, set.x + j * D, D);
+                want[c] += coef[r] * value;
+            }
+        }
+        struct hg_how how = { .add = &hg_loops(hg_cpu_level(0))->add, .out = out };
+        struct hg_rows *source = k % 2 == 0 ? &whole.super : &view.super;
+        assert_int_equal(hg_rows_apply(source, rows, 90, coef, k / 2 == 0 ? NULL : cols, n_cols, g, &how), HINGE_OK);
+        for (size_t c = 0; c < n_cols; c++) {
+            assert_near(g[c], want[c], (type == HINGE_F32 ? 1e-4 : 1e-11) * (1 + fabs(want[c])));
+            size_t j = k / 2 == 0 ? c : cols[c];
+            double value = plain_kernel(&tiler.kernel, set.x + rows[4] * D, set.x + j * D, D);
+            assert_near(hg_get(out[4], type, c), value, (type == HINGE_F32 ? 1e-5 : 1e-12) * (0.01 + value));
+        }
+        hg_whole_free(&view);
+        hg_whole_free(&whole);
+        hg_gram_free(&gram);
+    }
+}
+
+/* Few points with many features: each value is made once, all by BLAS; whatever the task, what comes out is a
+ * solution, and the same bits for any number of threads. */
+TEST(few_wide_points)
+{
+    static const struct {
+        hinge_task task;
+        size_t n, d;
+        double C;
+        bool pairs;
+    } cases[] = { { HINGE_C_SVC, 300, 700, 10, false },   { HINGE_C_SVC, 1100, 400, 1, false },
+                  { HINGE_C_SVC, 1100, 400, 1e4, false }, { HINGE_C_SVC, 400, 600, 10, true },
+                  { HINGE_NU_SVC, 500, 600, 1, false },   { HINGE_EPSILON_SVR, 600, 500, 10, false },
+                  { HINGE_ONE_CLASS, 500, 500, 1, false } };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        size_t n = cases[k].n, d = cases[k].d;
+        struct set set = cases[k].task == HINGE_EPSILON_SVR ? set_regression(22, n, d)
+                         : cases[k].pairs                   ? set_blobs(23, n, d, 3, NULL, 3)
+                                                            : set_two_class(24, n, d, 3);
+        hinge_params params = params_for(cases[k].task, hinge_kernel_rbf(1 / (double)d), cases[k].C);
+        struct text first = { 0 };
+        for (int threads = 1; threads <= 2; threads++) {
+            hinge_report report;
+            params.threads = threads;
+            begin_to_count(d);
+            hinge_model *model = converged(&set, &params, &report);
+            assert_says(report.path, ", whole");
+            assert_path(&report, "gemm", n > 1024 ? "f32" : "f64");
+            assert_close(2e-9 * (double)products, report.gflop, 1e-9);
+            if (n <= 1024 && !cases[k].pairs)
+                assert_true(products < (n * (n + 256) / 2 + n) * d);
+            if (threads == 1 && (cases[k].task == HINGE_C_SVC || cases[k].task == HINGE_EPSILON_SVR) && !cases[k].pairs)
+                assert_solved(model, &set, &params);
+            struct text text = text_of(model);
+            first = threads == 1 ? text : first;
+            assert_true(same_text(text, first));
+        }
+    }
+}
+
+/* A budget without room for the matrix, a maker or a working set that is asked for, and a limit of steps. */
+TEST(few_wide_points_otherwise)
+{
+    struct set set = set_two_class(25, 600, 500, 3);
+    hinge_report report;
+    for (int k = 0; k < 4; k++) {
+        hinge_params params = params_by(k == 1 ? HINGE_MAKER_PANELS : HINGE_MAKER_AUTO, set.d);
+        params.cache_bytes = k == 0 ? 1 << 20 : 0;
+        params.working_set = k == 2 ? 100 : 0;
+        params.max_iter = k == 3 ? 10 : 0;
+        hinge_model *model = fit(&set, &params, &report);
+        assert_int_equal(strstr(report.path, ", whole") != NULL, k == 3);
+        assert_int_equal(report.outcome, k == 3 ? HINGE_MAX_ITER : HINGE_CONVERGED);
+        if (k < 3)
+            assert_solved(model, &set, &params);
     }
 }
 

@@ -2,9 +2,9 @@
  * hinge: dense kernel support vector machines, trained exactly at the speed of BLAS.
  *
  * This header alone is the manual of training and prediction. What everybody needs comes first; what stands under
- * "Expert", in structs and at the end of the header, can be left at 0. hinge/io.h adds files, hinge/scaling.h the scaling of
- * features, hinge/select.h the choice of C and gamma, hinge/theory.h what textbooks derive, hinge/qp.h convex quadratic
- * programs.
+ * "Expert", in structs and at the end of the header, can be left at 0. hinge/io.h adds files, hinge/scaling.h the
+ * scaling of features, hinge/select.h the choice of C and gamma, hinge/theory.h what textbooks derive, hinge/qp.h
+ * convex quadratic programs.
  *
  * Conventions
  *   - Every function that can fail returns a hinge_status and takes a nullable hinge_error as its last
@@ -425,10 +425,10 @@ typedef struct hinge_report {
                             * features, "lists" for few non-zeros, "counts" for kernels of the distance on features of
                             * two values each, one step apart, where there is AVX-512, "integers" for values that are
                             * whole numbers of one step, at most 255 of them apart, and "differences" for the
-                            * Laplacian; then ", newton" or ", no room for newton"; ", rows shared": by classes against
-                            * the rest. "interior-point d=123, linear"; "then interior-point" or "then block-smo": a
-                            * problem at least; "margin from nu=0.357": NO_MARGIN, the largest nu that a problem took
-                            * instead */
+                            * Laplacian; then ", newton" or ", no room for newton"; ", whole": few points of many
+                            * features, all rows at once; ", rows shared": by classes against the rest.
+                            * "interior-point d=123, linear"; "then interior-point" or "then block-smo": a problem at
+                            * least; "margin from nu=0.357": NO_MARGIN, the largest nu that a problem took instead */
 
     /* -- time */
     double seconds;        /* wall-clock seconds of the training */

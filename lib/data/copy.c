@@ -59,16 +59,10 @@ static void round_some(void *arg, int thread, size_t first, size_t end)
 
 /* Packs points less their shift, rounded to f32, in parallel: each row is one thread's. Norms are those of the rounded
  * vectors, so that a vector's distance to itself is next to 0 in f32 as well. */
-hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool lists, bool f32, hinge_error *err)
+hinge_status hg_copy_round(struct hg_copy *copy, const struct hg_problem *pr, hinge_error *err)
 {
-    memset(copy, 0, sizeof *copy);
-    hinge_status status = lists ? make_hamming(copy, pr, err) : HINGE_OK;
-    if (lists)
-        HG_THEN(status, make_integers(copy, pr, f32, err));
-    copy->points = pr->points;
-    bool made = pr->points.hamming != NULL || pr->points.integers != NULL; /* of bytes */
-    if (status != HINGE_OK || !f32 || pr->params.kernel.type == HINGE_PRECOMPUTED || made)
-        return status;
+    if (pr->params.kernel.type == HINGE_PRECOMPUTED || pr->points.hamming != NULL || pr->points.integers != NULL)
+        return HINGE_OK;
     size_t stride = (pr->d + 15) / 16 * 16;
     HG_TRY(
         HG_MAKE(err, "a copy of the rows in f32", HG_TABLE(copy->values, pr->n, stride), HG_ARRAY(copy->norms, pr->n)));
@@ -77,6 +71,16 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
                                        .nonzeros = pr->points.nonzeros, .equal = pr->equal };
     hg_points_norms(&copy->points, HINGE_F32, copy->norms, pr->threads);
     return HINGE_OK;
+}
+
+hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool lists, bool f32, hinge_error *err)
+{
+    memset(copy, 0, sizeof *copy);
+    hinge_status status = lists ? make_hamming(copy, pr, err) : HINGE_OK;
+    if (lists)
+        HG_THEN(status, make_integers(copy, pr, f32, err));
+    copy->points = pr->points;
+    return status;
 }
 
 hinge_status hg_copy_check(const struct hg_copy *copy, const struct hg_problem *pr, hinge_dtype type, hinge_error *err)

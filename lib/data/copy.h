@@ -24,9 +24,11 @@ struct hg_copy {
     struct hg_integers integers; /* the same where values are not whole numbers, or reals are as fast */
 };
 
-/* Makes a copy. lists: features of two values are looked for, for kernels of the distance; the problem's points get
- * them too. f32: wanted. */
+/* Makes a copy without values. lists: features of two values are looked for, for kernels of the distance, and whole
+ * numbers (f32: also those that f32 has rounded, as rows in f32 are wanted); the problem's points get them too. */
 hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *problem, bool lists, bool f32, hinge_error *err);
+/* Gives the copy values in f32, unless rows are made of lists, of integers or of a matrix. */
+hinge_status hg_copy_round(struct hg_copy *copy, const struct hg_problem *problem, hinge_error *err);
 /* Refuses a maker that the problem's parameters ask for and that cannot make its rows in this type. */
 hinge_status hg_copy_check(const struct hg_copy *copy, const struct hg_problem *problem, hinge_dtype type,
                            hinge_error *err);

@@ -3,6 +3,7 @@
  * caller's memory. The rows of A and B are the points of one source. Of K(A, A) the upper triangle is computed and
  * mirrored, which halves the values made. Read problem.h and kernels/gram.h before.
  */
+#include "kernels/whole.h"
 #include "lib/data/copy.h"
 #include "lib/base/team.h"
 #include "lib/base/teller.h"
@@ -11,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STRIP = 512, SQUARE = 64 }; /* rows at a time; what is mirrored at a time */
+enum { STRIP = 512 }; /* rows at a time */
 
 /* Holds one call; block_free frees what prepare has made of it. */
 static const hinge_predict_options none = { 0 };
@@ -102,26 +103,6 @@ static void convert_tile(void *arg, const struct hg_tile *tile)
     }
 }
 
-/* Copies column col of rows [first, end) to row col, as far as the diagonal. */
-static void mirror_column(const struct block *k, size_t first, size_t end, size_t col)
-{
-    void *to = entry(k, col, 0);
-    end = HG_MIN(end, col);
-    for (size_t r = first; r < end; r++)
-        hg_put(to, k->type, r, hg_get(entry(k, r, col), k->type, 0));
-}
-
-/* Copies the strip's rows to columns [first, end) behind its beginning, in squares of SQUARE x SQUARE entries, whose
- * lines stay in the cache while they are read by rows and written by columns. No two threads write the same entries. */
-static void mirror(void *arg, int thread, size_t first, size_t end)
-{
-    const struct block *k = arg;
-    (void)thread;
-    for (size_t r = k->row; r < k->row + k->count; r += SQUARE)
-        for (size_t c = k->row + first; c < k->row + end; c++)
-            mirror_column(k, r, HG_MIN(r + SQUARE, k->row + k->count), c);
-}
-
 /* Makes rows [row, row + count) of the block, straight into the caller's memory where types are the same. */
 static hinge_status fill_strip(struct block *k, size_t count)
 {
@@ -135,7 +116,7 @@ static hinge_status fill_strip(struct block *k, size_t count)
     hinge_status status = hg_rows_fill(&k->gram.super, k->ids + k->row, count, k->ids + first, k->b->rows - k->col,
                                        straight ? row : NULL, &converted);
     if (status == HINGE_OK && k->same)
-        hg_share(k->problem.threads, k->a->rows - k->row, SQUARE, mirror, k);
+        hg_mirror_rows(k->out, k->type, k->ld, k->a->rows, k->row, count, k->problem.threads);
     return status;
 }
 

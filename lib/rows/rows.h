@@ -35,6 +35,7 @@ struct hg_rows {
     size_t n;
     hinge_dtype type;
     int threads;
+    bool lies;             /* rows lie where they can be read: nobody keeps them */
     bool adds;             /* its tiles add themselves where that is allowed, in f32 too */
     const uint32_t *order; /* [n] all points, so that those whose values matter to each other are close; or NULL */
     double cost;          /* of computing a value, in reads of one of its type from memory: a rough figure */

@@ -103,6 +103,8 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     HG_TRY(centre_linear(&field->problem, err));
     HG_TRY(sort_by_fold(s, &field->problem, err));
     hinge_status status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
+    if (may_be_f32(s))
+        HG_THEN(status, hg_copy_round(&field->copy, &field->problem, err));
     HG_THEN(status, hg_copy_check(&field->copy, &field->problem, may_be_f32(s) ? HINGE_F32 : HINGE_F64, err));
     HG_THEN(status, hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err));
     field->many.newton = params.newton;

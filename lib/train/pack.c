@@ -207,6 +207,8 @@ static void report_path(const struct hg_training *t, size_t q, double margin, do
                      hg_maps(hg_cpu_level(t->params->cpu_level))->level, t->problem.shift != NULL ? ", centred" : "");
     if (!t->interior && t->cells.count > 0)
         hg_tell_path(r, ", %.2g %% near", 100 * t->cells.near);
+    if (t->problem.n_problems > 0 && t->solutions[0].is_whole)
+        hg_tell_path(r, ", whole");
     hg_tell_path(r, "%s%s%s", t->params->no_bias ? ", no bias" : "", t->begun_bytes > 0 ? ", rows shared" : "",
                  hg_side_by_side(t) ? ", pairs side by side" : "");
     if (t->interior && r->trace_error > 0 && r->outcome == HINGE_STALLED)

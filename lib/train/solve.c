@@ -176,6 +176,32 @@ static hinge_status look_again(struct work *w, double eps, struct hg_smo_result 
     return HINGE_OK;
 }
 
+/* Runs SMO by a source's rows, or by the whole matrix of them, where that pays and there is memory for it. */
+static hinge_status run_by(struct work *w, struct hg_gram *gram, const struct hg_smo_options *o,
+                           struct hg_smo_result *smo)
+{
+    struct hg_rows *rows = &gram->super;
+    struct hg_rows *exact = gram == &w->exact ? rows : &w->exact.super;
+    struct hg_whole whole;
+    hinge_stages stages = { 0 };
+    double begin = hg_now();
+    rows->stages = o->profile ? &stages : NULL;
+    w->s->is_whole = w->t->is_whole && rows->order == NULL && hg_whole_init(&whole, rows, &o->halt, NULL) == HINGE_OK;
+    rows->stages = NULL;
+    if (!w->s->is_whole)
+        return hg_block_smo(&w->reduced.qp, rows, exact, o, smo, w->err);
+    double seconds = hg_now() - begin;
+    exact = exact == rows ? &whole.super : exact;
+    hinge_status status = hg_block_smo(&w->reduced.qp, &whole.super, exact, o, smo, w->err);
+    hg_share_stages(&stages, o->threads);
+    hg_add_stages(&smo->report.stages, &stages);
+    smo->report.phase.rows += seconds;
+    smo->columns_computed = (uint64_t)rows->n * rows->n;
+    smo->report.memory_bytes += hg_whole_bytes(&whole);
+    hg_whole_free(&whole);
+    return status;
+}
+
 /* Runs by rows in f32. *again: they turned out too coarse, or led to nothing of use, and it is to be gone on by rows in
  * f64 from where they ended, or begun again. A limit of steps that is used up leaves nothing to go on with. */
 static hinge_status run_f32(struct work *w, const struct hg_smo_options *o, struct hg_arena *panels,
@@ -186,7 +212,7 @@ static hinge_status run_f32(struct work *w, const struct hg_smo_options *o, stru
     hinge_report *report = &smo->report;
     HG_TRY(hg_copy_rows(&t->copy, &t->distinct.problem, r->points, r->qp.n, o->threads, &w->rows, w->err));
     w->rows.lent = panels;
-    HG_TRY(hg_block_smo(&r->qp, &w->rows.super, &w->exact.super, o, smo, w->err));
+    HG_TRY(run_by(w, &w->rows, o, smo));
     bool useless = report->outcome == HINGE_NONFINITE ||
                    (report->outcome == HINGE_CONVERGED && is_worse_than_none(r, report->objective));
     if (smo->coarse && o->max_iter > 0 && report->iterations >= o->max_iter) {
@@ -220,7 +246,7 @@ static hinge_status run_rows(struct work *w, const struct hg_smo_options *o, str
         rest.max_iter -= HG_MIN(rest.max_iter - 1, before.report.iterations);
     hg_gram_free(&w->rows);
     w->exact.lent = panels;
-    HG_TRY(hg_block_smo(&r->qp, &w->exact.super, &w->exact.super, &rest, smo, w->err));
+    HG_TRY(run_by(w, &w->exact, &rest, smo));
     hg_add_work(&smo->report, &before.report);
     smo->columns_computed += before.columns_computed;
     smo->work += before.work;

@@ -21,14 +21,35 @@ enum { TINY = 64 }; /* examples whose rows take no longer in f64 than the proof 
 bool hg_wants_f32(const struct hg_training *t)
 {
     bool wanted = t->params->precision == HINGE_PRECISION_F32 ||
-                  (t->params->precision == HINGE_PRECISION_AUTO && t->problem.x.rows > TINY);
+                  (t->params->precision == HINGE_PRECISION_AUTO && t->problem.x.rows > TINY && !t->whole_in_f64);
     return wanted && t->params->kernel.type != HINGE_USER && !t->interior && !t->beyond_f32;
 }
 
+/* Chooses whether the matrices of problems are made whole, by GEMM, and in which type. */
+static void choose_whole(struct hg_training *t)
+{
+    struct hg_problem *pr = &t->distinct.problem;
+    size_t n = hg_problem_largest(pr);
+    struct hg_tiler tiler = hg_problem_tiler(pr, HINGE_F64);
+    bool dots = hg_kernel_row(pr->params.kernel.type)->source == HG_FROM_DOTS, free = t->params->working_set == 0;
+    tiler.asked = HINGE_MAKER_AUTO;
+    hg_tiler_choose(&tiler, &pr->points);
+    bool dear = hg_whole_pays(tiler.maker->cost(&tiler, &pr->points).reads, n, HINGE_F64, t->cache_bytes);
+    bool gemm = t->params->maker == HINGE_MAKER_AUTO || t->params->maker == HINGE_MAKER_GEMM;
+    t->is_whole = dots && dear && gemm && free && !t->interior;
+    t->whole_in_f64 = t->is_whole && hg_whole_pays_in_f64(n);
+    if (t->is_whole)
+        pr->params.maker = HINGE_MAKER_GEMM;
+}
+
+/* Features of two values each come first, as their values are not dear. */
 static hinge_status make_copy(struct hg_training *t, hinge_error *err)
 {
     t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, t->problem.norm);
     HG_TRY(hg_copy_init(&t->copy, &t->distinct.problem, !t->interior, hg_wants_f32(t), err));
+    choose_whole(t);
+    if (hg_wants_f32(t))
+        HG_TRY(hg_copy_round(&t->copy, &t->distinct.problem, err));
     hinge_dtype type = hg_wants_f32(t) ? HINGE_F32 : HINGE_F64;
     return t->interior ? HINGE_OK : hg_copy_check(&t->copy, &t->distinct.problem, type, err);
 }

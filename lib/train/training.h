@@ -7,6 +7,7 @@
 
 #include "lib/data/copy.h"
 #include "lib/data/distinct.h"
+#include "kernels/whole.h"
 #include "lib/model/model.h"
 #include "lib/data/problem.h"
 #include "solver/smo/many.h"
@@ -23,7 +24,8 @@ struct hg_solution {
     hinge_report report; /* of this problem: the interior point tells of itself in SMO's terms */
     double rows_computed; /* whole ones */
     size_t working_set;
-    const struct hg_maker *maker; /* of its kernel rows */
+    const struct hg_maker *maker; /* of its kernel rows, */
+    bool is_whole;        /* which were kept as a whole matrix */
     double margin_bound;  /* interior point */
     double f_error;       /* by so much its F, and so the r of nu-SVC, may be wrong */
     bool undivided;       /* nu-SVC: r was looked for and not found, so coefficients are not divided by it */
@@ -71,6 +73,8 @@ struct hg_training {
     int threads;
     bool interior;             /* the solver */
     bool beyond_f32;           /* hg_kernel_beyond_f32: rows are f64, whatever is asked for */
+    bool is_whole;             /* matrices of problems are made whole (kernels/whole.h), */
+    bool whole_in_f64;         /* and in f64 where the precision is left open */
     size_t cache_bytes;
     double begin;
     int stop;                  /* for all problems; 1: time, 2: callback */

@@ -126,6 +126,8 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
     r->n = r->active.m = r->qp->n;
     r->loops = hg_loops(r->opt->cpu_level);
     r->w.q = hg_choose_q(r->rows->cost, r->n, r->opt->working_set, r->qp->layers);
+    if (r->rows->lies && r->opt->working_set == 0)
+        r->w.q = r->n;
     r->halt = r->opt->halt;
     if (r->halt.stop == NULL)
         r->halt.stop = &r->own_stop;

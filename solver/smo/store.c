@@ -39,7 +39,7 @@ hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
     s->res->report.memory_bytes += room;
     /* A problem that is one working set needs no rows. */
-    size_t bytes = q < n && hg_keeps_rows(s->rows->cost, n) ? s->opt->cache_bytes : 0;
+    size_t bytes = q < n && !s->rows->lies && hg_keeps_rows(s->rows->cost, n) ? s->opt->cache_bytes : 0;
     return hg_cache_init(&s->cache, n, n, s->size, bytes, s->opt->arena, err);
 }
 
