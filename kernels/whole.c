@@ -13,6 +13,7 @@ enum {
     MOST_POINTS = 2048,
     MOST_IN_F64 = 1024, /* points up to which f64 takes no longer than f32 and a proof by 512 of them */
     STRIP = 256,        /* rows that are made together: of their values with each other both halves are */
+    LEAST = 32,         /* and at least, where points are few */
     SQUARE = 64,        /* of values that are mirrored at a time */
     ROWS = 32, COLS = 512 /* of a tile that is read */
 };
@@ -62,17 +63,18 @@ void hg_mirror_rows(void *k, hinge_dtype type, size_t ld, size_t n, size_t row, 
     hg_share(threads, n - row, SQUARE, mirror_some, &(struct mirror){ k, type, ld, row, row + count });
 }
 
-/* Makes all rows, a strip at a time. */
+/* Makes all rows, a strip at a time: a quarter of few ones, so that less is made twice. */
 static hinge_status fill(struct hg_whole *w, struct hg_rows *of, const struct hg_halt *halt)
 {
     size_t n = w->super.n, size = hg_size_of(w->super.type);
+    size_t strip = HG_MIN((size_t)STRIP, HG_MAX((size_t)LEAST, n / 4 / LEAST * LEAST));
     uint32_t *all = hg_alloc(n, sizeof *all);
     hinge_status status = all != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < n && status == HINGE_OK; i++)
         all[i] = (uint32_t)i;
-    for (size_t r0 = 0; r0 < n && status == HINGE_OK && (halt == NULL || !hg_halted(halt)); r0 += STRIP) {
+    for (size_t r0 = 0; r0 < n && status == HINGE_OK && (halt == NULL || !hg_halted(halt)); r0 += strip) {
         void *row[STRIP];
-        size_t count = HG_MIN((size_t)STRIP, n - r0);
+        size_t count = HG_MIN(strip, n - r0);
         for (size_t r = 0; r < count; r++)
             row[r] = w->k + ((r0 + r) * w->ld + r0) * size;
         status = hg_rows_fill(of, all + r0, count, all + r0, n - r0, row, &(struct hg_how){ .halt = halt });
@@ -80,6 +82,23 @@ static hinge_status fill(struct hg_whole *w, struct hg_rows *of, const struct hg
     }
     hg_free(all);
     return status;
+}
+
+struct mapping { /* hg_whole_map's */
+    const struct hg_whole *to, *dots;
+    const struct hg_map_of *map;
+};
+
+static void map_some(void *arg, int thread, size_t first, size_t end)
+{
+    const struct mapping *m = arg;
+    const double *norms = m->map->norms;
+    (void)thread;
+    for (size_t r = first; r < end; r++) {
+        const double *dot = (const double *)(const void *)m->dots->k + r * m->dots->ld;
+        double *to = (double *)(void *)m->to->k + r * m->to->ld;
+        m->map->maps->map64(&m->map->kernel, m->to->super.n, dot, to, norms != NULL ? norms[r] : 0, norms);
+    }
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -176,6 +195,23 @@ hinge_status hg_whole_init(struct hg_whole *w, struct hg_rows *of, const struct 
     if (status != HINGE_OK)
         hg_whole_free(w);
     return status;
+}
+
+hinge_status hg_whole_map(struct hg_whole *w, const struct hg_whole *dots, const struct hg_map_of *map,
+                          const struct hg_rows *of, hinge_error *err)
+{
+    *w = source(of, of->n, HINGE_F64, of->threads);
+    HG_TRY(HG_MAKE(err, "a Gram matrix", HG_VALUES(w->k, w->ld * of->n, sizeof(double)),
+                   HG_VALUES(w->room, room_bytes(w), 1)));
+    hg_share(of->threads, of->n, LEAST, map_some, &(struct mapping){ w, dots, map });
+    double *diagonal = hg_alloc(of->n, sizeof *diagonal);
+    hinge_status status = diagonal != NULL ? of->ops->diagonal(of, diagonal, NULL) : HINGE_ENOMEM;
+    for (size_t i = 0; i < of->n && status == HINGE_OK; i++) /* as rows have it: RBF's is 1 */
+        ((double *)(void *)w->k)[i * w->ld + i] = diagonal[i];
+    hg_free(diagonal);
+    if (status != HINGE_OK)
+        hg_whole_free(w);
+    return hg_rows_told(status, err);
 }
 
 hinge_status hg_whole_view(struct hg_whole *view, const struct hg_whole *w, int threads, hinge_error *err)

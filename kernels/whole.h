@@ -10,6 +10,7 @@
 #ifndef HG_WHOLE_H
 #define HG_WHOLE_H
 
+#include "kernels/map.h"
 #include "lib/rows/source.h"
 
 /* Holds a source; its members are its own. */
@@ -30,6 +31,15 @@ bool hg_whole_pays_in_f64(size_t n);
 /* Makes all rows of a source whose kernel is symmetric, and a source of them. of: borrowed. halt: NULL, or what ends it
  * early, the rows being incomplete then. On failure nothing is left to be freed. */
 hinge_status hg_whole_init(struct hg_whole *whole, struct hg_rows *of, const struct hg_halt *halt, hinge_error *err);
+/* Makes the same in f64 of the dot products of all points, of which each kernel of a grid is a map: norms [n] or NULL,
+ * as in struct hg_gram. of: for the diagonal. */
+struct hg_map_of {
+    hinge_kernel kernel;
+    const struct hg_maps *maps;
+    const double *norms;
+};
+hinge_status hg_whole_map(struct hg_whole *whole, const struct hg_whole *dots, const struct hg_map_of *map,
+                          const struct hg_rows *of, hinge_error *err);
 /* Makes a source that reads another one's rows, by so many threads. */
 hinge_status hg_whole_view(struct hg_whole *view, const struct hg_whole *whole, int threads, hinge_error *err);
 void hg_whole_free(struct hg_whole *whole);

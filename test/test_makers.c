@@ -261,6 +261,43 @@ TEST(few_wide_points_otherwise)
     }
 }
 
+/* All folds, all C and all gamma of few wide points are made of one matrix of dot products, of which each value is made
+ * once; what is found is what panels find, each fold with rows of its own kernel. Equal points have kernels of their
+ * own, as dot products tell no distance of 0. */
+TEST(few_wide_points_in_folds)
+{
+    for (int k = 0; k < 4; k++) {
+        struct set set = set_two_class(26, 260, 500, 3);
+        double C[] = { 0.5, 5, 50 }, gamma[] = { 1e-5, 1e-4, 2e-4 };
+        size_t n = set.n, d = set.d;
+        hinge_params params = params_by(HINGE_MAKER_AUTO, d);
+        hinge_select_options options = { .C = { C, 3 }, .gamma = { gamma, 3 }, .folds = 4, .eps = 1e-6, .decisions = 1,
+                                         .no_refit = 1 };
+        hinge_selection *one = NULL, *other = NULL;
+        if (k == 1)
+            params.kernel = hinge_kernel_polynomial(2, 0, 1);
+        if (k == 2)
+            memcpy(set.x + d, set.x, d * sizeof *set.x);
+        if (k == 3)
+            params.multiclass = HINGE_ONE_VS_REST, set.y[5] = set.y[6] = set.y[7] = set.y[8] = 3;
+        begin_to_count(d);
+        assert_ok(hinge_select(&one, matrix_of(&set), set.y, &params, &options, &err));
+        selection_given_back(one);
+        assert_true(products < (k == 2 ? 3 : 1) * (n * (n + 64) / 2 + n) * d && calls32 == 0);
+        params.maker = HINGE_MAKER_PANELS;
+        params.precision = HINGE_PRECISION_F64;
+        begin_to_count(d);
+        assert_ok(hinge_select(&other, matrix_of(&set), set.y, &params, &options, &err));
+        selection_given_back(other);
+        assert_true(products == 0);
+        size_t problems = k == 3 ? 3 : 1;
+        for (size_t p = 0; p < one->n_points; p++)
+            for (size_t i = 0; i < n * problems; i++)
+                assert_near(one->points[p].decisions[i], other->points[p].decisions[i],
+                            1e-5 * (1 + fabs(other->points[p].decisions[i])));
+    }
+}
+
 /* ---- predictions and blocks -------------------------------------------------------------------------------------- */
 
 TEST(predictions_by_name)

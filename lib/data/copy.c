@@ -4,6 +4,7 @@
  * HG_COUNTS_LEVEL (params.cpu_level <= 3 in tests) has no counts, and precision f64 no copy.
  */
 #include "lib/data/copy.h"
+#include "kernels/whole.h"
 #include "lib/base/team.h"
 
 #include <string.h>
@@ -81,6 +82,20 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
         HG_THEN(status, make_integers(copy, pr, f32, err));
     copy->points = pr->points;
     return status;
+}
+
+bool hg_copy_goes_whole(struct hg_problem *pr, size_t n, size_t bytes)
+{
+    struct hg_tiler tiler = hg_problem_tiler(pr, HINGE_F64);
+    hinge_maker asked = tiler.asked;
+    tiler.asked = HINGE_MAKER_AUTO;
+    hg_tiler_choose(&tiler, &pr->points);
+    bool goes = hg_kernel_row(pr->params.kernel.type)->source == HG_FROM_DOTS &&
+                hg_whole_pays(tiler.maker->cost(&tiler, &pr->points).reads, n, HINGE_F64, bytes) &&
+                (asked == HINGE_MAKER_AUTO || asked == HINGE_MAKER_GEMM);
+    if (goes)
+        pr->params.maker = HINGE_MAKER_GEMM;
+    return goes;
 }
 
 hinge_status hg_copy_check(const struct hg_copy *copy, const struct hg_problem *pr, hinge_dtype type, hinge_error *err)

@@ -29,6 +29,9 @@ struct hg_copy {
 hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *problem, bool lists, bool f32, hinge_error *err);
 /* Gives the copy values in f32, unless rows are made of lists, of integers or of a matrix. */
 hinge_status hg_copy_round(struct hg_copy *copy, const struct hg_problem *problem, hinge_error *err);
+/* Says whether Gram matrices of n of the problem's points, of which it is known whether they have lists, are to be made
+ * whole (kernels/whole.h), each within so many bytes; then GEMM makes the problem's rows. */
+bool hg_copy_goes_whole(struct hg_problem *problem, size_t n, size_t bytes);
 /* Refuses a maker that the problem's parameters ask for and that cannot make its rows in this type. */
 hinge_status hg_copy_check(const struct hg_copy *copy, const struct hg_problem *problem, hinge_dtype type,
                            hinge_error *err);

@@ -103,10 +103,13 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     HG_TRY(centre_linear(&field->problem, err));
     HG_TRY(sort_by_fold(s, &field->problem, err));
     hinge_status status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
-    if (may_be_f32(s))
+    field->goes_whole = status == HINGE_OK && params.precision != HINGE_PRECISION_F32 &&
+                        hg_copy_goes_whole(&field->problem, field->problem.n, bytes);
+    if (may_be_f32(s) && !field->goes_whole)
         HG_THEN(status, hg_copy_round(&field->copy, &field->problem, err));
-    HG_THEN(status, hg_copy_check(&field->copy, &field->problem, may_be_f32(s) ? HINGE_F32 : HINGE_F64, err));
+    HG_THEN(status, hg_copy_check(&field->copy, &field->problem, HINGE_F32, err)); /* distances are a kernel's affair */
     HG_THEN(status, hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err));
+    HG_THEN(status, HG_MAKE(err, "the views of a Gram matrix", HG_ZEROS(field->own_whole, threads)));
     field->many.newton = params.newton;
     return status;
 }
@@ -138,6 +141,9 @@ static void close_kernel(struct hg_selecting *s, struct hg_field *field)
     out->rows_distinct += field->many.pool.rows_distinct;
     out->rows_support += hg_many_supports(&field->many);
     out->kernel_values += hg_shared_values(&field->rows) + hg_shared_values(&field->exact);
+    for (int t = 0; t < field->many.threads; t++)
+        hg_whole_free(&field->own_whole[t]);
+    hg_whole_free(&field->whole);
     hg_shared_free(&field->rows);
     hg_shared_free(&field->exact);
     field->open = field->checks = false;
@@ -155,18 +161,77 @@ static double value_error(const struct hg_field *field, hinge_dtype type)
                         : hg_kernel_error(&pr->params.kernel, type, pr->d, pr->norm));
 }
 
+/* Makes the dot products of all points, from which the matrices of all kernels are made. */
+static hinge_status make_dots(const struct hg_selecting *s, struct hg_field *field, hinge_error *err)
+{
+    const struct hg_problem *pr = &field->problem;
+    struct hg_tiler tiler = hg_problem_tiler(pr, HINGE_F64);
+    struct hg_gram gram;
+    tiler.kernel = hinge_kernel_linear();
+    HG_TRY(hg_gram_init(&gram, &tiler, &pr->points, NULL, pr->n, NULL, NULL, pr->threads, err));
+    hinge_status status = hg_whole_init(&field->dots, &gram.super, &s->halt, err);
+    hg_gram_free(&gram);
+    return status;
+}
+
+/* Says whether all squared distances of two points are told by their norms and dot products: none is so small that it
+ * is to be taken anew (struct hg_tiler). */
+static bool dots_tell(const struct hg_field *field)
+{
+    const double close = field->rows.rows.tiler.close, *norms = field->rows.rows.norms;
+    const struct hg_whole *dots = &field->dots;
+    bool tell = field->problem.equal == NULL;
+    for (size_t i = 0; close > 0 && i < field->problem.n && tell; i++) {
+        const double *dot = (const double *)(const void *)dots->k + i * dots->ld;
+        for (size_t j = 0; j < i && tell; j++)
+            tell = norms[i] + norms[j] - 2 * dot[j] >= close + 1e-12 * (norms[i] + norms[j]);
+    }
+    return tell;
+}
+
+/* Makes the matrix of the kernel in hand whole, and opens a view of it for each thread. Where distances are to be taken
+ * anew, or points are equal, dot products do not tell all. */
+static hinge_status open_whole(struct hg_selecting *s, struct hg_field *field, hinge_error *err)
+{
+    const struct hg_problem *pr = &field->problem;
+    const struct hg_tiler *tiler = &field->rows.rows.tiler;
+    const struct hg_map_of map = { tiler->kernel, tiler->maps, field->rows.rows.norms };
+    hinge_status status = pr->equal == NULL && field->dots.k == NULL ? make_dots(s, field, err) : HINGE_OK;
+    bool maps = status == HINGE_OK && dots_tell(field);
+    if (status == HINGE_OK && maps)
+        status = hg_whole_map(&field->whole, &field->dots, &map, &field->rows.rows.super, err);
+    if (status == HINGE_OK && maps)
+        s->out->kernel_values += (uint64_t)pr->n * pr->n;
+    else
+        HG_THEN(status, hg_whole_init(&field->whole, &field->rows.rows.super, &s->halt, err));
+    for (int t = 0; t < field->many.threads && status == HINGE_OK; t++) {
+        status = hg_whole_view(&field->own_whole[t], &field->whole, 1, err);
+        field->rows.each[t] = &field->own_whole[t].super;
+    }
+    return status;
+}
+
+/* Returns the rows that all threads make, or read, together. */
+static struct hg_rows *rows_of(struct hg_field *field)
+{
+    return field->goes_whole ? &field->whole.super : &field->rows.rows.super;
+}
+
 /* Opens the rows of the kernel in hand; where these are in f32, those in f64 too, which judge sums over them. */
 static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, hinge_error *err)
 {
     const struct hg_problem *pr = &field->problem;
-    bool f32 = may_be_f32(s) && !field->wide && !hg_kernel_beyond_f32(&pr->params.kernel, pr->norm);
+    bool f32 = may_be_f32(s) && !field->goes_whole && !field->wide &&
+               !hg_kernel_beyond_f32(&pr->params.kernel, pr->norm);
     int threads = field->many.threads; /* the problem's may be fewer */
     field->open = true;
     field->checks = f32;
     hinge_status status = hg_shared_init(&field->rows, f32 ? &field->copy : NULL, pr, threads, err);
     if (f32)
         HG_THEN(status, hg_shared_init(&field->exact, NULL, pr, threads, err));
-    HG_THEN(status, hg_many_take(&field->many, &field->rows.rows.super, field->rows.each, err));
+    if (field->goes_whole)
+        HG_THEN(status, open_whole(s, field, err));
+    HG_THEN(status, hg_many_take(&field->many, rows_of(field), field->rows.each, err));
     field->many.exact = f32 ? field->exact.each : field->rows.each;
     field->many.value_error = value_error(field, f32 ? HINGE_F32 : HINGE_F64);
     field->many.corrects = s->params.precision == HINGE_PRECISION_F32;
@@ -179,7 +244,7 @@ hinge_status hg_field_exact(struct hg_field *field, const struct hg_part *part, 
     size_t n = part->qp.n;
     uint32_t *left;
     double *coef;
-    struct hg_rows *exact = field->checks ? &field->exact.rows.super : &field->rows.rows.super;
+    struct hg_rows *exact = field->checks ? &field->exact.rows.super : rows_of(field);
     HG_TRY(HG_MAKE(err, "the error of coefficients", HG_ARRAY(left, n), HG_ARRAY(coef, n)));
     size_t moved = hg_qp_support(&part->qp, NULL, left, coef);
     hg_gather(part->point, sizeof *left, left, moved, left);
@@ -270,6 +335,8 @@ void hg_fields_free(struct hg_selecting *s)
         close_kernel(s, field);
         s->out->stored_bytes += field->many.pool.cache.most_bytes;
         hg_many_free(&field->many);
+        hg_whole_free(&field->dots);
+        hg_free(field->own_whole);
         hg_copy_free(&field->copy);
         hg_problem_free(&field->problem);
         hg_scaled_free(&field->scaled);

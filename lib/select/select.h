@@ -13,6 +13,7 @@
 #ifndef HG_SELECT_H
 #define HG_SELECT_H
 
+#include "kernels/whole.h"
 #include "lib/data/copy.h"
 #include "lib/model/scaling.h"
 #include "solver/smo/many.h"
@@ -27,6 +28,9 @@ struct hg_field {
     struct hg_copy copy;
     struct hg_many many;
     bool wide;                   /* rows in f32 are too coarse for the kernel in hand */
+    bool goes_whole;             /* the Gram matrix is made whole, in f64, for all folds and all C */
+    struct hg_whole whole, *own_whole; /* then, and its views: [threads] by one each; empty otherwise */
+    struct hg_whole dots;        /* the matrix of dot products that it is made of; empty: of each kernel by itself */
     bool open;                   /* these are there: */
     struct hg_shared rows;       /* of the kernel in hand */
     bool checks;                 /* these are there: */

@@ -25,21 +25,13 @@ bool hg_wants_f32(const struct hg_training *t)
     return wanted && t->params->kernel.type != HINGE_USER && !t->interior && !t->beyond_f32;
 }
 
-/* Chooses whether the matrices of problems are made whole, by GEMM, and in which type. */
+/* Chooses whether the matrices of problems are made whole, and in which type. */
 static void choose_whole(struct hg_training *t)
 {
-    struct hg_problem *pr = &t->distinct.problem;
-    size_t n = hg_problem_largest(pr);
-    struct hg_tiler tiler = hg_problem_tiler(pr, HINGE_F64);
-    bool dots = hg_kernel_row(pr->params.kernel.type)->source == HG_FROM_DOTS, free = t->params->working_set == 0;
-    tiler.asked = HINGE_MAKER_AUTO;
-    hg_tiler_choose(&tiler, &pr->points);
-    bool dear = hg_whole_pays(tiler.maker->cost(&tiler, &pr->points).reads, n, HINGE_F64, t->cache_bytes);
-    bool gemm = t->params->maker == HINGE_MAKER_AUTO || t->params->maker == HINGE_MAKER_GEMM;
-    t->is_whole = dots && dear && gemm && free && !t->interior;
+    size_t n = hg_problem_largest(&t->distinct.problem);
+    t->is_whole = !t->interior && t->params->working_set == 0 &&
+                  hg_copy_goes_whole(&t->distinct.problem, n, t->cache_bytes);
     t->whole_in_f64 = t->is_whole && hg_whole_pays_in_f64(n);
-    if (t->is_whole)
-        pr->params.maker = HINGE_MAKER_GEMM;
 }
 
 /* Features of two values each come first, as their values are not dear. */
