@@ -222,6 +222,19 @@ TEST(wide)
     }
 }
 
+/* Rows not many more than columns: memory is that of some matrices of the columns, not of one for every 256 rows. */
+TEST(few_rows_a_column)
+{
+    struct set set = set_two_class(7, 900, 880, 1);
+    hinge_params params = inside(HINGE_NU_SVC, hinge_kernel_linear(), 1);
+    hinge_report report;
+    params.nu = 0.3;
+    params.max_iter = 2;
+    params.threads = 1;
+    fit(&set, &params, &report);
+    assert_true(report.iterations > 0 && report.memory_bytes < 9 * sizeof(double) * set.d * set.d);
+}
+
 /* A far row leaves the others no part in the factor. In the kernel's space, of x^2, sqrt(2) x and 1, a margin of
  * sqrt(2) separates them: that there is none above some number is told of larger ones alone. */
 TEST(hidden_by_a_far_row)

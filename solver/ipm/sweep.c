@@ -19,16 +19,17 @@
 
 /* ---- layout ------------------------------------------------------------------------------------------------------ */
 
-enum { LEAST_SLOT = 256 }; /* rows: fewer are not worth a thread's start */
+/* Rows of a slot: fewer are not worth a thread's start, and fewer than half the columns not its normal matrix. */
+enum { LEAST_SLOT = 256 };
 
 /* Lays out room by slot: normal, accumulators, sums, least. By thread: rows, weighted rows, v's products, y, weights.
- * Slots are as many as their normal matrices fit 256 MB, 4 to 32, but of LEAST_SLOT rows at least: by n and d alone, so
- * that the sums' order and bits are the same for any number of threads. */
+ * Slots are as many as their normal matrices fit 256 MB, 4 to 32, but of LEAST_SLOT rows at least, and half as many as
+ * there are columns: by n and d alone, so that the sums' order and bits are the same for any number of threads. */
 static void lay_out(struct hg_sweep_space *s)
 {
     size_t most = ((size_t)256 << 20) / (s->cols * s->ld * sizeof(double) + 1);
     s->slots = HG_MIN(HG_MAX(most, (size_t)4), (size_t)32);
-    s->slots = HG_MAX(HG_MIN(s->slots, s->n / LEAST_SLOT), (size_t)1);
+    s->slots = HG_MAX(HG_MIN(s->slots, s->n / HG_MAX((size_t)LEAST_SLOT, s->cols / 2)), (size_t)1);
     s->slot_rows = (s->n + s->slots - 1) / s->slots;
     s->work_slot = s->cols * s->ld + (HG_SWEEP_ACC + 1) * s->ld + HG_SWEEP_SUMS + 8;
     s->work_thread = (2 * s->ld + 2 + HG_SWEEP_ACC) * HG_SWEEP_BLOCK;
