@@ -61,7 +61,6 @@ static bool wants_probability(const struct svm_parameter *p)
 }
 
 static const double almost_0 = 1e-200;  /* a weight: hinge wants each class to have one; */
-static const double almost_infinite = 1e100; /* a bound that is never met where a hard tube is feasible */
 
 /* Makes hinge's parameters; class_labels: [2 nr_weight] room of the caller's, for the weights too. */
 static hinge_params params_of(const struct svm_parameter *p, const struct hgc_dense *dense, double *class_labels)
@@ -71,10 +70,6 @@ static hinge_params params_of(const struct svm_parameter *p, const struct hgc_de
     q.kernel = hgc_kernel_of(p);
     q.eps = p->eps;
     q.C = task->uses_C ? p->C : 1;
-    if (task->uses_p && isinf(p->C)) {
-        q.C = almost_infinite;
-        q.solver = HINGE_SOLVER_SMO;
-    }
     q.nu = task->uses_nu ? p->nu : 0;
     q.p = task->uses_p ? p->p : 0;
     q.shrinking = p->shrinking != 0;

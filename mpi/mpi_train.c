@@ -29,6 +29,17 @@ struct training {
 
 /* ---- a problem --------------------------------------------------------------------------------------------------- */
 
+/* Counts own coefficients at their bounds (hm_sum_tiles). */
+static void count_at_bounds(const struct hm_run *run, size_t at, size_t n, double *part)
+{
+    const struct hg_qp *qp = &run->qp;
+    part[0] = 0;
+    for (size_t i = at; i < at + n; i++) {
+        double b = qp->beta[0][i], low = qp->lo[0][i], high = qp->hi[0][i];
+        part[0] += low < high && (b <= low || b >= high);
+    }
+}
+
 /* Takes the scale out, as lib/train/solve.c does. */
 static hinge_status keep_solution(struct training *job, struct hm_run *run, hinge_error *err)
 {
@@ -43,6 +54,11 @@ static hinge_status keep_solution(struct training *job, struct hm_run *run, hing
     bool converged = report->outcome == HINGE_CONVERGED, has_margin = true;
     if (converged && pr->params.task == HINGE_NU_SVC)
         HG_TRY(hm_look_at_margin(run, &has_margin, err));
+    if (converged && hg_params_hard_tube(&pr->params)) {
+        double bounded;
+        hm_sum_tiles(run, count_at_bounds, 1, &bounded);
+        has_margin = bounded == 0;
+    }
     if (factor == 0 || !has_margin) { /* r <= 0, for all that is known */
         factor = 1;
         report->outcome = converged ? HINGE_NO_MARGIN : report->outcome;

@@ -330,6 +330,55 @@ TEST(linear_three_ways)
     }
 }
 
+/* Linear regression whose tube is hard, as a QP in w and b: 1/2 |w|^2, all targets within p. Where that has a solution
+ * it is the training's, by each solver; where it is proved to have none, a coefficient comes to the bound. */
+TEST(hard_tube)
+{
+    int feasible = 0, infeasible = 0;
+    for (uint64_t t = 0; t < 60; t++) {
+        uint64_t random = t;
+        size_t d = 1 + draw(&random) % 4, n = d + 1 + draw(&random) % 8;
+        struct set set = set_regression(t, n, d);
+        double half = 0.02 + draw_unit(&random);
+        double *q = zeros((d + 1) * (d + 1)), *a = zeros(2 * n * (d + 1)), *c = zeros(2 * n);
+        for (size_t k = 0; k < d; k++)
+            q[k * (d + 1) + k] = 1;
+        for (size_t i = 0; i < 2 * n; i++) {
+            double sign = i < n ? 1 : -1;
+            for (size_t k = 0; k < d; k++)
+                a[i * (d + 1) + k] = sign * set.x[i % n * d + k];
+            a[i * (d + 1) + d] = sign;
+            c[i] = sign * set.y[i % n] - half;
+        }
+        hinge_qp qp = { .n = d + 1, .q = q, .n_inequalities = 2 * n, .a = a, .c = c };
+        struct answer got = solve(&qp);
+        assert_true(got.r.outcome == HINGE_QP_SOLVED || got.r.outcome == HINGE_QP_INFEASIBLE);
+        feasible += got.r.outcome == HINGE_QP_SOLVED;
+        infeasible += got.r.outcome == HINGE_QP_INFEASIBLE;
+        for (hinge_solver solver = HINGE_SOLVER_AUTO; solver <= HINGE_SOLVER_INTERIOR_POINT; solver++) {
+            hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_linear(), INFINITY);
+            hinge_report report;
+            bool by_gap = solver == HINGE_SOLVER_INTERIOR_POINT; /* relative to sums of terms of 1e10 */
+            params.p = half;
+            params.eps = 1e-4;
+            params.solver = solver;
+            hinge_model *model = fit(&set, &params, &report);
+            if (got.r.outcome == HINGE_QP_INFEASIBLE) {
+                assert_true(report.outcome == HINGE_NO_MARGIN || (by_gap && report.outcome == HINGE_STALLED));
+                continue;
+            }
+            assert_true(report.outcome == HINGE_CONVERGED || (by_gap && report.violation <= params.eps));
+            assert_near(-report.objective, got.r.primal, 1e-4 * (1 + got.r.primal));
+            double *f = zeros(n);
+            assert_ok(hinge_predict(model, &(hinge_matrix){ set.x, HINGE_F64, n, d, d }, NULL, f, NULL, &err));
+            for (size_t i = 0; i < n; i++)
+                assert_true(fabs(f[i] - set.y[i]) <= half + 1e-4);
+        }
+    }
+    assert_true(feasible > 10 && infeasible > 10);
+}
+
+
 TEST(inseparable)
 {
     hinge_kernel linear = hinge_kernel_linear();

@@ -171,7 +171,8 @@ TEST(parameters)
     SPOIL(HINGE_C_SVC, kernel.type, (hinge_kernel_type)19, "19");
     SPOIL(HINGE_C_SVC, C, -1.5, "-1.5");
     SPOIL(HINGE_C_SVC, C, NAN, "nan");
-    SPOIL(HINGE_EPSILON_SVR, C, INFINITY, "inf");
+    SPOIL(HINGE_NU_SVR, C, INFINITY, "inf");
+    SPOIL(HINGE_EPSILON_SVR, C, -INFINITY, "-inf");
     SPOIL(HINGE_EPSILON_SVR, C, -2, "-2");
     SPOIL(HINGE_NU_SVR, C, -2, "-2");
     SPOIL(HINGE_NU_SVC, nu, -0.25, "-0.25");

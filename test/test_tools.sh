@@ -103,7 +103,7 @@ refuses 2 "--gamma: 'abc' is not a number" train --gamma abc two
 refuses 2 "-g: '-1'" train -g -1 two
 refuses 2 "-c: '0'" train -c 0 two
 refuses 2 "-c: 'nan'" train -c nan two
-refuses 1 "C: inf" train -s 3 -c inf two
+refuses 1 "C: inf" train -s 4 -c inf two
 refuses 2 "-c: '1x'" train -c 1x two
 refuses 2 "-n: '1.5'" train -n 1.5 two
 refuses 2 "-p: '-1'" train -p -1 two

@@ -51,7 +51,8 @@ static const struct tool_option problem_options[] = {
     OPTION_GAMMA(params.kernel.gamma),
     OPTION_COEF0(params.kernel.coef0),
     { 'c', "cost", "C", parse_cost, FIELD(params.C), &range_positive,
-      "set C of c_svc, epsilon_svr, nu_svr, quantile (1);\ninf is the hard margin of c_svc" },
+      "set C of c_svc, epsilon_svr, nu_svr, quantile (1);\ninf is the hard margin of c_svc, the hard tube of\n"
+      "epsilon_svr" },
     { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "set nu of nu_svc, one_class, nu_svr (0.5)" },
     OPTION_TUBE(params.p),
     { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_inside_01,

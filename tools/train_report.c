@@ -371,7 +371,8 @@ void train_warn(const struct train_settings *s, const struct train_run *run)
     };
     const char *hint = (size_t)r->outcome < COUNT_OF(hints) ? hints[r->outcome] : NULL;
     if (r->outcome == HINGE_NO_MARGIN)
-        hint = s->params.task != HINGE_NU_SVC               ? "the classes cannot be separated; give a finite -c"
+        hint = s->params.task == HINGE_EPSILON_SVR          ? "nothing keeps to the tube: raise -p, or give a finite -c"
+               : s->params.task != HINGE_NU_SVC             ? "the classes cannot be separated; give a finite -c"
                : strstr(r->path, "margin from nu=") != NULL ? "the model is that of the nu told in the path"
                                                             : "no --nu has one; coefficients are left unscaled";
     if (r->outcome == HINGE_STALLED && r->rank > 0)

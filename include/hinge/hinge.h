@@ -260,7 +260,9 @@ typedef enum hinge_outcome {
                           * which one does, to a hundredth (report.path: "margin from nu=0.357"); where no nu has one,
                           * coefficients are not divided by r, nor where a run was cut short with r <= 0. Hard margin:
                           * a combination of rows proves that no hyperplane separates the classes (report.path says:
-                          * with a margin above so much); the model is empty */
+                          * with a margin above so much); the model is empty. epsilon-SVR with C = INFINITY: a
+                          * coefficient came to 1e10 (times its weight), so no function of the kernel's keeps to the
+                          * tube, for all that such a bound tells; the model is that of C = 1e10 */
 } hinge_outcome;
 
 /* Returns "converged", "iteration limit", ...; static, never NULL. */
@@ -289,7 +291,8 @@ typedef int (*hinge_progress_fn)(void *arg, const hinge_progress *progress);
 typedef struct hinge_params {
     hinge_task task;
     hinge_kernel kernel;
-    double C;   /* C-SVC, SVR: upper bound of alpha (quantile: see tau); 0: 1. C-SVC: INFINITY is the hard margin */
+    double C;   /* C-SVC, SVR: upper bound of alpha (quantile: see tau); 0: 1. C-SVC: INFINITY is the hard margin.
+                 * epsilon-SVR: INFINITY is the hard tube, and stands for 1e10, see HINGE_NO_MARGIN */
     double nu;  /* nu-SVC, nu-SVR, one-class: nu in (0, 1]; 0: 0.5 */
     double p;   /* epsilon-SVR: half width of the tube in units of y, >= 0; 0 means 0; 0.1 by default */
     double tau; /* quantile: its level, in (0, 1); 0: 0.5, the median. The task minimises |w|^2 / 2 + C sum of the

@@ -196,6 +196,11 @@ bool hg_params_hard(const hinge_params *p)
     return p->task == HINGE_C_SVC && isinf(p->C);
 }
 
+bool hg_params_hard_tube(const hinge_params *p)
+{
+    return p->task == HINGE_EPSILON_SVR && p->C == HG_HARD_TUBE;
+}
+
 /* Checks what training, prediction and kernel blocks have in common. */
 hinge_status hg_options_check(const hinge_predict_options *o, hinge_error *err)
 {
@@ -232,6 +237,7 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
 {
     hinge_params p = *params;
     p.C = p.C == 0 ? 1 : p.C;
+    p.C = p.task == HINGE_EPSILON_SVR && p.C == (double)INFINITY ? HG_HARD_TUBE : p.C;
     p.nu = p.nu == 0 ? 0.5 : p.nu;
     p.tau = p.tau == 0 ? 0.5 : p.tau;
     p.eps = p.eps == 0 ? 1e-3 : p.eps;

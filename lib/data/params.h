@@ -31,6 +31,11 @@ bool hg_params_leave_solver(const hinge_params *params);
 /* Says whether the margin is hard: C-SVC without a bound. Infinity has a meaning there. */
 bool hg_params_hard(const hinge_params *params);
 
+/* Says whether the tube is hard: epsilon-SVR whose C, resolved, stands for infinity. A coefficient that comes to it
+ * tells that nothing keeps to the tube. */
+#define HG_HARD_TUBE 1e10
+bool hg_params_hard_tube(const hinge_params *params);
+
 /* Counts the two-class problems of so many classes: each against the rest where that is asked for and there are more
  * than two. */
 size_t hg_count_problems(hinge_multiclass multiclass, size_t n_classes);

@@ -10,6 +10,7 @@
  * which is above 0 only where no feasible w' is 0. The hulls are apart then, for every b, however it was found.
  */
 #include "lib/train/training.h"
+#include "lib/data/params.h"
 
 #include <float.h>
 #include <math.h>
@@ -212,6 +213,18 @@ static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error
     return status;
 }
 
+/* ---- a hard tube ------------------------------------------------------------------------------------------------- */
+
+/* Says whether a coefficient has come to the bound that stands for none: the dual has no end, for all that this tells,
+ * and the tube holds no function of the kernel's. */
+static bool has_no_tube(const struct hg_qp *qp)
+{
+    for (size_t i = 0; i < qp->n; i++)
+        if (qp->lo[0][i] < qp->hi[0][i] && (qp->beta[0][i] <= qp->lo[0][i] || qp->beta[0][i] >= qp->hi[0][i]))
+            return true;
+    return false;
+}
+
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
 
 hinge_status hg_settle_margin(const struct hg_margin *m, hinge_error *err)
@@ -220,6 +233,8 @@ hinge_status hg_settle_margin(const struct hg_margin *m, hinge_error *err)
     const struct hg_qp *qp = &m->reduced->qp;
     bool has_margin = false;
     double *room;
+    if (hg_params_hard_tube(m->t->params) && s->report.outcome == HINGE_CONVERGED && has_no_tube(qp))
+        s->report.outcome = HINGE_NO_MARGIN;
     if (m->t->params->task != HINGE_NU_SVC || s->report.outcome != HINGE_CONVERGED)
         return HINGE_OK;
     HG_TRY(HG_MAKE(err, "the search for a margin", HG_ARRAY(room, qp->n * (size_t)qp->layers)));

@@ -141,7 +141,8 @@ struct hg_margin {
     void *arg;
 };
 /* Looks whether nu-SVC's solution proves a margin, and r has a digit; goes on to a finer eps where it does not, and
- * then to the closest nu that has a margin: the outcome is NO_MARGIN. Of other tasks it does nothing. */
+ * then to the closest nu that has a margin: the outcome is NO_MARGIN. So it is of epsilon-SVR with a hard tube where a
+ * coefficient has come to its bound. Of other tasks it does nothing. */
 hinge_status hg_settle_margin(const struct hg_margin *m, hinge_error *err);
 /* What rounding may take from b'K b', coefficients of these two sums and |K| <= most (margin.c). */
 double hg_margin_rounding(const double *sums, double most);

@@ -20,7 +20,7 @@ from ._select import grid_search
 
 _NAMES = {"epsilon": "p", "quantile": "tau", "tol": "eps", "cache_size": "cache_bytes"}
 _SMALL = 1000  # rows for which float64 costs nothing
-_NO_BOUND = 1e10  # C of a regression that asks for infinity
+_NO_BOUND = 1e10  # C of a regression that asks for infinity, as hinge.h has it of epsilon_svr
 
 
 @contextmanager
@@ -107,7 +107,7 @@ class Machine(BaseEstimator):
     def _settings(self, n: int) -> dict[str, Any]:
         """The keywords of train that depend on the number of rows at most."""
         settings = {_NAMES.get(name, name): getattr(self, name) for name in self._parameters}
-        if settings.get("C") == np.inf and self._task != "c_svc":
+        if settings.get("C") == np.inf and self._task not in ("c_svc", "epsilon_svr"):
             settings["C"] = _NO_BOUND
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         cache = 0 if self.cache_size is None else int(self.cache_size * 2**20)
@@ -148,7 +148,7 @@ class Machine(BaseEstimator):
         if outcome == "nonfinite":
             raise ValueError("The dual coefficients or intercepts are not finite: kernel values overflow; scale the "
                              "data")
-        if outcome == "no_margin" and getattr(self, "C", 0) == np.inf:
+        if outcome == "no_margin" and self._task == "c_svc" and getattr(self, "C", 0) == np.inf:
             raise ValueError("C=inf: no hyperplane separates the classes; take a finite C")
         if outcome == "max_iter":
             warnings.warn(f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data "

@@ -132,7 +132,8 @@ class SVR(Regressor):
 solver, time_limit
         As in :class:`SVC`.
     C : float
-        Weight of the errors beyond the tube; ``inf`` is 1e10.
+        Weight of the errors beyond the tube; ``inf`` is the hard tube: 1e10, where ``report_`` says "no_margin" if a
+        coefficient comes to that.
     epsilon : float >= 0
 
     Examples
