@@ -46,7 +46,7 @@ void phase(const char *what)
 {
     snprintf(slate->phase, sizeof slate->phase, "%s", what);
     if (verbose)
-        fprintf(stderr, "... %s\n", what);
+        fprintf(stderr, "... %s (after %.2f s)\n", what, processor_time());
 }
 
 void about(const char *what)
