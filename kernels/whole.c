@@ -15,7 +15,8 @@ enum {
     STRIP = 256,        /* rows that are made together: of their values with each other both halves are */
     LEAST = 32,         /* and at least, where points are few */
     SQUARE = 64,        /* of values that are mirrored at a time */
-    ROWS = 32, COLS = 512 /* of a tile that is read */
+    ROWS = 32,
+    COLS = 512 /* of a tile that is read */
 };
 
 bool hg_whole_pays(double cost, size_t n, hinge_dtype type, size_t bytes)
@@ -176,9 +177,10 @@ static const struct hg_rows_ops ops = { diagonal, fetch };
  * would fall on the same sets of a cache. */
 static struct hg_whole source(const struct hg_rows *of, size_t n, hinge_dtype type, int threads)
 {
-    return (struct hg_whole){ .super = { .ops = &ops, .n = n, .type = type, .threads = threads, .cost = 1,
-                                         .lies = true },
-                              .of = of, .ld = (n + 15) / 16 * 16 + 16 };
+    return (
+        struct hg_whole){ .super = { .ops = &ops, .n = n, .type = type, .threads = threads, .cost = 1, .lies = true },
+                          .of = of,
+                          .ld = (n + 15) / 16 * 16 + 16 };
 }
 
 static size_t room_bytes(const struct hg_whole *w)

@@ -72,11 +72,20 @@ static hinge_status resort(void *run, bool *tried)
     return HINGE_OK;
 }
 
-static const struct hg_verbs own = { .halt = halt, .has_worked_enough = has_worked_enough, .patience = patience,
-                                     .is_known = is_known, .prove = prove, .correct = correct,
-                                     .recompute = recompute, .resort = resort };
-static const struct hg_verbs lane = { .halt = halt, .has_worked_enough = has_worked_enough, .patience = patience,
-                                      .is_known = is_known, .prove = prove, .correct = correct };
+static const struct hg_verbs own = { .halt = halt,
+                                     .has_worked_enough = has_worked_enough,
+                                     .patience = patience,
+                                     .is_known = is_known,
+                                     .prove = prove,
+                                     .correct = correct,
+                                     .recompute = recompute,
+                                     .resort = resort };
+static const struct hg_verbs lane = { .halt = halt,
+                                      .has_worked_enough = has_worked_enough,
+                                      .patience = patience,
+                                      .is_known = is_known,
+                                      .prove = prove,
+                                      .correct = correct };
 
 static void begin(struct made *m, const struct hg_verbs *verbs)
 {

@@ -221,8 +221,8 @@ static struct hg_rows *rows_of(struct hg_field *field)
 static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, hinge_error *err)
 {
     const struct hg_problem *pr = &field->problem;
-    bool f32 = may_be_f32(s) && !field->goes_whole && !field->wide &&
-               !hg_kernel_beyond_f32(&pr->params.kernel, pr->norm);
+    bool f32 =
+        may_be_f32(s) && !field->goes_whole && !field->wide && !hg_kernel_beyond_f32(&pr->params.kernel, pr->norm);
     int threads = field->many.threads; /* the problem's may be fewer */
     field->open = true;
     field->checks = f32;
