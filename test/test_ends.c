@@ -353,6 +353,45 @@ TEST(margins_are_proven)
     assert_true(without > sets / 2);
 }
 
+/* Matrices of random numbers, which are indefinite: b'K b may be below 0 at a solution that has a margin, so that r
+ * alone tells. With F = y K b, m of a class is at least F where alpha > 0, and at most F where alpha is 0; r is half of
+ * what both sum to. */
+TEST(margins_of_indefinite_matrices)
+{
+    enum { N = 20 };
+    size_t below = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        uint64_t s = seed;
+        struct set set = set_new(N, N);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j <= i; j++)
+                set.x[i * N + j] = set.x[j * N + i] = draw_normal(&s);
+        for (size_t i = 0; i < N; i++)
+            set.y[i] = i % 2 == 0 ? 1 : -1;
+        hinge_params p = params_for(HINGE_NU_SVC, hinge_kernel_precomputed(), 1);
+        p.nu = 0.5;
+        hinge_report r;
+        double *beta = fit_beta(fit(&set, &p, &r), N), square = 0;
+        double most[2] = { -INFINITY, -INFINITY }, least[2] = { INFINITY, INFINITY };
+        for (size_t i = 0; i < N; i++) {
+            double g = 0;
+            for (size_t j = 0; j < N; j++)
+                g += set.x[i * N + j] * beta[j];
+            square += beta[i] * g;
+            if (beta[i] != 0)
+                most[i % 2] = fmax(most[i % 2], set.y[i] * g);
+            else
+                least[i % 2] = fmin(least[i % 2], set.y[i] * g);
+        }
+        bool none = r.outcome == HINGE_NO_MARGIN && told_nu(&r) == 0;
+        if (none ? most[0] + most[1] > 0.02 : least[0] + least[1] <= 0)
+            fail_msg("seed %d: %s, where r is from %g to %g", (int)seed, hinge_outcome_text(r.outcome),
+                     (most[0] + most[1]) / 2, (least[0] + least[1]) / 2);
+        below += r.outcome == HINGE_CONVERGED && square < 0;
+    }
+    assert_true(below > 0);
+}
+
 /* Three at 0 and one at 3 against one at 1 and three at 2: the hulls meet while their weights s reach 3 / s and
  * (2 s - 1) / s, up to s = 2, nu = 1/2. What is asked for below that is told to have no margin, and the model is that
  * of a nu just above, by each solver. */

@@ -66,9 +66,10 @@ static hinge_status look_closely(const struct hg_margin *m, double digits, bool 
         return HINGE_OK;
     double least = least_product(m, g), square = 2 * hg_qp_objective(&r->qp, g);
     double half = (m->s->bias[1] - m->s->bias[0]) / 2, sums = fabs(m->reduced->sums[0]) + fabs(m->reduced->sums[1]);
-    /* of an indefinite kernel b'K b may be below 0, and r is all there is */
-    bool proves = !hg_kernel_row(m->t->params->kernel.type)->indefinite;
-    *has_margin = (proves ? least : half * sums) > rounding_of(m, square, most) && half > digits * m->s->f_error;
+    double rounding = rounding_of(m, square, most);
+    /* a kernel whose b'K b is below 0, as it may be of any matrix or function that is given, is indefinite */
+    bool proves = !hg_kernel_row(m->t->params->kernel.type)->indefinite && !(square < -rounding);
+    *has_margin = (proves ? least : half * sums) > rounding && half > digits * m->s->f_error;
     return HINGE_OK;
 }
 
