@@ -72,6 +72,25 @@ def test_user_kernel_is_the_builtin_one():
     assert np.allclose(model.decision_function(X), expected, atol=1e-6)
 
 
+def distance_kernel(kernel, A, B, gamma):
+    """The definitions of kernels of the distance."""
+    if kernel == "laplacian":
+        return np.exp(-gamma * np.abs(A[:, None, :] - B[None, :, :]).sum(axis=2))
+    r = np.sqrt(gamma * ((A[:, None, :] - B[None, :, :]) ** 2).sum(axis=2))
+    return (1 + r + (r ** 2 / 3 if kernel == "matern52" else 0)) * np.exp(-r)
+
+
+@pytest.mark.parametrize("kernel", ["matern32", "matern52", "laplacian"])
+def test_kernels_by_definition(kernel):
+    X, y = rings()
+    model = hinge.train(X, y, kernel=kernel, gamma=0.5, precision="f64")
+    f = distance_kernel(kernel, X, X[model.support], 0.5) @ model.dual_coef[0] - model.rho[0]
+    assert np.allclose(model.decision_function(X, precision="f64")[:, 0], f, rtol=0, atol=1e-10)
+    expected = hinge.train(X, y, kernel=lambda A, B: distance_kernel(kernel, A, B, 0.5), eps=1e-8)
+    model = hinge.train(X, y, kernel=kernel, gamma=0.5, eps=1e-8)
+    assert np.allclose(model.decision_function(X), expected.decision_function(X), atol=1e-6)
+
+
 def test_precomputed_kernel():
     X, y = rings()
     K = kernel_matrix(X, X, 0.5)
