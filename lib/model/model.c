@@ -232,6 +232,22 @@ static void pack_rows(void *arg, int thread, size_t first, size_t end)
         hg_points_pack(t->sv, NULL, i, 1, t->type, t->to + i * t->ld * hg_size_of(t->type), t->ld);
 }
 
+struct integer_panels {
+    const struct hg_tiler *tiler;
+    const struct hg_points *sv;
+    char *to;
+    size_t bytes; /* of a panel */
+};
+
+/* Lays out panels of SVs [first, end) as whole numbers. */
+static void pack_integers(void *arg, int thread, size_t first, size_t end)
+{
+    const struct integer_panels *p = arg;
+    struct hg_right right = { .count = end - first, .origin = { p->sv, NULL, first } };
+    (void)thread;
+    hg_by_integers.set_right(p->tiler, &right, p->to + first / HG_INTEGER_COLS * p->bytes, NULL);
+}
+
 /* Looks whether the SVs are whole numbers, and lays them out as panels of these. false: no memory. */
 static bool derive_integers(hinge_model *m, const struct hg_points *sv, int threads)
 {
@@ -246,10 +262,10 @@ static bool derive_integers(hinge_model *m, const struct hg_points *sv, int thre
     }
     struct hg_points points = hg_model_points(m, HINGE_F64);
     struct hg_tiler tiler = { m->kernel, hg_maps(level), HINGE_F64, m->d, .maker = &hg_by_integers };
-    struct hg_right right = { .count = m->n_sv, .origin = { &points, NULL, 0 } };
-    m->panels = hg_alloc(hg_by_integers.right_bytes(&tiler, &points, m->n_sv), 1);
+    struct integer_panels pass = { &tiler, &points, NULL, hg_by_integers.right_bytes(&tiler, &points, 1) };
+    m->panels = pass.to = hg_alloc((m->n_sv + HG_INTEGER_COLS - 1) / HG_INTEGER_COLS, pass.bytes);
     if (m->panels != NULL)
-        hg_by_integers.set_right(&tiler, &right, m->panels, NULL);
+        hg_share(threads, m->n_sv, 8 * HG_INTEGER_COLS, pack_integers, &pass);
     return m->panels != NULL;
 }
 
