@@ -405,7 +405,7 @@ static hinge_status diagonal(const struct hg_rows *super, double *out, double *s
     hinge_status status = x != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < super->n && status == HINGE_OK; i++) {
         uint32_t p = (uint32_t)point_of(g, i);
-        if (row->stays_when_moved) {
+        if (row->is_1_of_equal) {
             out[i] = 1;
         } else if (row->source == HG_FROM_DOTS) {
             double norm = hg_points_norm(&g->points, p, g->tiler.type);

@@ -83,9 +83,11 @@ static bool note_value(double *value, size_t *count, double x)
  * the same grid more room. */
 static bool find_grid(const double *value, size_t count, bool rough, struct hg_grid *grid)
 {
-    double range = count > 0 ? value[count - 1] - value[0] : 0, step = range;
-    double off = count > 0 ? 2 * VALUES * tolerance(value[0], value[count - 1], rough) : 0;
     *grid = (struct hg_grid){ 0 };
+    if (count < 2)
+        return false;
+    double range = value[count - 1] - value[0], step = range;
+    double off = 2 * VALUES * tolerance(value[0], value[count - 1], rough);
     if (!(range > VALUES * off) || !(range <= DBL_MAX / 4) || !(range > DBL_MIN * 1e6))
         return false;
     for (size_t k = 1; k < count; k++)
@@ -161,6 +163,8 @@ static void take_bytes(struct hg_integers *n, const struct hg_points *points, co
     for (int k = (int)origin; k < (int)origin + VALUES; k++)
         if (bytes.seen[(uint8_t)k])
             value[count++] = k;
+    if (count == 0)
+        return;
     if (given == NULL && !find_grid(value, count, false, &grid))
         return;
     if (given != NULL)

@@ -84,7 +84,7 @@ static double matern52_slope(double t)
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 #define OF_DISTANCE                                                                \
-    .stays_when_moved = true, .of_distance = true, .bounded = true, .smooth = true, \
+    .is_1_of_equal = true, .of_distance = true, .bounded = true, .smooth = true, \
     .error = distance_error
 
 /* Stand in the order of hinge_kernel_type. */
@@ -101,7 +101,7 @@ static const struct hg_kernel_row table[] = {
       .value = matern32, .slope = matern32_slope },
     { { "matern52", HINGE_MATERN52, .uses_gamma = 1 }, HG_FROM_DOTS, OF_DISTANCE, .ulps = MATERN_ULPS,
       .value = matern52, .slope = matern52_slope },
-    { { "laplacian", HINGE_LAPLACIAN, .uses_gamma = 1 }, HG_FROM_DIFFERENCES, .stays_when_moved = true,
+    { { "laplacian", HINGE_LAPLACIAN, .uses_gamma = 1 }, HG_FROM_DIFFERENCES, .is_1_of_equal = true,
       .bounded = true },
 };
 

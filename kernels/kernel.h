@@ -26,12 +26,12 @@ struct hg_rounding {
 struct hg_kernel_row {
     hinge_kernel_row told; /* keyword, type, and which parameters it uses */
     enum hg_kernel_source source;
-    /* A function of x - z alone, which is 1 at 0. Moving all points changes no value, so they may be centred. */
-    bool stays_when_moved;
+    bool is_1_of_equal; /* K(x, x) = 1 */
     /* A function k of t = gamma ||x - z||^2 alone, which falls from k(0) = 1 to 0, and whose slope falls as well; t - k
      * / slope and sqrt(t) - k / (2 sqrt(t) slope) rise where they are positive (lib/model/doubt.c). Its map takes
-     * squared norms beside the dot product. Equal points are told to have 1, as norms and dot products do not show it;
-     * what is far can be left out (hg_kernel_reach) and what is near is made of differences in f64 (hg_tiler_close). */
+     * squared norms beside the dot product: points are centred, as that changes no value, and norms lose fewer digits.
+     * Equal points are told to have 1, as norms and dot products do not show it; what is far can be left out
+     * (hg_kernel_reach) and what is near is made of differences in f64 (hg_tiler_close). */
     bool of_distance;
     bool bounded;    /* |K| <= 1 */
     bool smooth;     /* its matrix may have a factor of few columns */

@@ -32,9 +32,8 @@ static hinge_status make_integers(struct hg_copy *copy, struct hg_problem *pr, b
     if (hg_kernel_row(pr->params.kernel.type)->source != HG_FROM_DOTS || !wanted)
         return HINGE_OK;
     HG_TRY(hg_integers_init(&copy->integers, &pr->points, f32, level, pr->threads, err));
-    if (asked == HINGE_MAKER_INTEGERS && copy->integers.grid.most > 0)
-        pr->points.integers = &copy->integers;
-    else if (hg_integers_win(&copy->integers, pr->points.nonzeros, HINGE_F32, level))
+    if ((asked == HINGE_MAKER_INTEGERS && copy->integers.grid.most > 0) ||
+        hg_integers_win(&copy->integers, pr->points.nonzeros, HINGE_F32, level))
         pr->points.integers = &copy->integers;
     else
         hg_integers_free(&copy->integers);

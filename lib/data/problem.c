@@ -203,7 +203,7 @@ hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
     bool wanted = false;
     if (hg_kernel_is_of_features(row))
         pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
-    if (row->stays_when_moved && pr->d > 0)
+    if (row->of_distance && pr->d > 0)
         pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
     if (pr->shift == NULL && wanted)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);

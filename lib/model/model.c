@@ -144,10 +144,10 @@ const void *hg_model_norms(const hinge_model *m, hinge_dtype type)
 }
 
 /* Takes the means of the SVs off under the rule by which training takes off those of the data (hg_points_centre):
- * functions of x - z are the same for shifted vectors, and norms lose fewer digits. false: no memory. */
+ * kernels of the distance are the same for shifted vectors, and norms lose fewer digits. false: no memory. */
 static bool choose_shift(hinge_model *m, int threads)
 {
-    if (!hg_kernel_row(m->kernel.type)->stays_when_moved || m->n_sv == 0)
+    if (!hg_kernel_row(m->kernel.type)->of_distance || m->n_sv == 0)
         return true;
     bool wanted;
     struct hg_points points = hg_model_points(m, HINGE_F64);

@@ -149,7 +149,7 @@ static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, st
     bool tiles = m->sv_serial == NULL && m->weights == NULL;
     /* may be: by GEMM then */
     bool close = maker->keeps && !maker->exact && j->tiler.type == HINGE_F64 && row->of_distance;
-    bool read = hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) != NULL; /* where they lie */
+    bool read = tiles && hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) != NULL; /* where they lie */
     bool packed = tiles && ((!maker->keeps && !(maker->plain && read)) || (close && !read));
     w->any_equal = false;
     w->rows = rows;

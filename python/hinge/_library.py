@@ -98,9 +98,9 @@ def call(function: Any, *arguments: Any) -> None:
 
 # ---- arrays ---------------------------------------------------------------------------------------------------------
 
-FLOATS = {np.dtype(np.float32): lib.HINGE_F32, np.dtype(np.float64): lib.HINGE_F64}
-TYPES = {**FLOATS, np.dtype(np.uint8): lib.HINGE_U8, np.dtype(np.bool_): lib.HINGE_U8, np.dtype(np.int8): lib.HINGE_I8,
-         np.dtype(np.float16): lib.HINGE_F16}
+FLOATS: dict[Any, int] = {np.dtype(np.float32): lib.HINGE_F32, np.dtype(np.float64): lib.HINGE_F64}
+TYPES: dict[Any, int] = {**FLOATS, np.dtype(np.uint8): lib.HINGE_U8, np.dtype(np.bool_): lib.HINGE_U8,
+                         np.dtype(np.int8): lib.HINGE_I8, np.dtype(np.float16): lib.HINGE_F16}
 
 
 class Matrix:
