@@ -5,6 +5,7 @@
  */
 #include "kernels/gram.h"
 #include "kernels/integers.h"
+#include "lib/data/copy.h"
 #include "test/support.h"
 
 #include <math.h>
@@ -133,6 +134,25 @@ static struct hg_grid grid_of(const struct set *s)
 {
     struct hg_points points = { .x = set_matrix(s), .n = s->n };
     return integers_of(&points)->grid;
+}
+
+/* Points that are centred for a kernel that is no function of x - z are no whole numbers any more. */
+TEST(test_centred_points_are_none)
+{
+    struct set s = on_grid(3, 300, 8, 2400, 1, 10);
+    double shift[8] = { 2404, 2404, 2404, 2404, 2404, 2404, 2404, 2404 };
+    for (int kernel = 0; kernel < 2; kernel++)
+        for (int centred = 0; centred < 2; centred++) {
+            struct hg_problem pr = { .d = 8, .n = s.n, .threads = 1 };
+            struct hg_copy copy;
+            pr.params.maker = HINGE_MAKER_INTEGERS;
+            pr.params.kernel = kernel == 0 ? hinge_kernel_linear() : hinge_kernel_rbf(1);
+            pr.points = (struct hg_points){ .x = hinge_matrix_f64(s.x, s.n, 8), .n = s.n };
+            pr.points.shift = centred ? shift : NULL;
+            assert_int_equal(hg_copy_init(&copy, &pr, true, true, NULL), HINGE_OK);
+            assert_int_equal(pr.points.integers != NULL, kernel == 1 || !centred);
+            hg_copy_free(&copy);
+        }
 }
 
 TEST(test_what_is_on_a_grid)

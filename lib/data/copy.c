@@ -23,13 +23,15 @@ static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hi
     return status;
 }
 
-/* Looks for whole numbers, whose products are made of bytes where that is faster. */
+/* Looks for whole numbers, whose products are made of bytes where that is faster. They know nothing of a shift, which
+ * changes the values of all kernels but those of the distance. */
 static hinge_status make_integers(struct hg_copy *copy, struct hg_problem *pr, bool f32, hinge_error *err)
 {
     int level = hg_cpu_level(pr->params.cpu_level);
     hinge_maker asked = pr->params.maker;
     bool wanted = (asked == HINGE_MAKER_AUTO && copy->hamming.features == 0) || asked == HINGE_MAKER_INTEGERS;
-    if (hg_kernel_row(pr->params.kernel.type)->source != HG_FROM_DOTS || !wanted)
+    const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
+    if (row->source != HG_FROM_DOTS || !wanted || (pr->points.shift != NULL && !row->of_distance))
         return HINGE_OK;
     HG_TRY(hg_integers_init(&copy->integers, &pr->points, f32, level, pr->threads, err));
     if ((asked == HINGE_MAKER_INTEGERS && copy->integers.grid.most > 0) ||

@@ -81,7 +81,8 @@ static hinge_status sort_by_fold(const struct hg_selecting *s, struct hg_problem
 static hinge_status centre_linear(struct hg_problem *pr, hinge_error *err)
 {
     bool wanted = false, sums_to_0 = !pr->task->one_class && !pr->params.no_bias;
-    if (pr->params.kernel.type != HINGE_LINEAR || !sums_to_0 || pr->d == 0)
+    bool stays = pr->params.maker == HINGE_MAKER_INTEGERS; /* which are of points as they are */
+    if (pr->params.kernel.type != HINGE_LINEAR || !sums_to_0 || stays || pr->d == 0)
         return HINGE_OK;
     pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
     if (pr->shift != NULL)
