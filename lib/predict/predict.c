@@ -365,7 +365,8 @@ static hinge_status try_some(struct hg_prediction *j, hinge_error *err)
         size_t at = i * j->x.n / TRIED;
         some[i] = j->x.order != NULL ? j->x.order[at] : (uint32_t)at;
     }
-    trial.x.order = some;
+    trial.x.order = trial.x_integers.order = some;
+    trial.x.integers = j->x.integers != NULL ? &trial.x_integers : NULL;
     trial.x.n = TRIED;
     trial.nearby = (struct hg_nearby){ 0 };
     trial.options = &none;
