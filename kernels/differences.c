@@ -6,23 +6,11 @@
  *
  * Compiled once a level with HG_LEVEL, as map.c is; the plain compilation holds the maker as well.
  */
+#include "kernels/level.h"
 #include "kernels/maker.h"
-
-#include "hg_config.h"
 
 #include <stdint.h>
 #include <string.h>
-
-#define GLUE_(a, b) a##b
-#define GLUE(a, b)  GLUE_(a, b)
-
-#if defined(__AVX512F__)
-#define VECTOR 64
-#elif defined(__AVX__)
-#define VECTOR 32
-#else
-#define VECTOR 16
-#endif
 
 enum { ROWS = 4, SPAN = 2 }; /* their sums stay in registers */
 
@@ -40,31 +28,12 @@ enum { ROWS = 4, SPAN = 2 }; /* their sums stay in registers */
 
 const struct hg_differences GLUE(hg_differences_, HG_LEVEL) = { distances32, distances64 };
 
-#define NUMBER_plain 1
-#define NUMBER_v2    2
-#define NUMBER_v3    3
-#define NUMBER_v4    4
-
-#if GLUE(NUMBER_, HG_LEVEL) == 1
-
-extern const struct hg_differences hg_differences_v2, hg_differences_v3, hg_differences_v4;
-
-static const struct hg_differences *loops(int level)
-{
-#if HG_X86_LEVELS
-    static const struct hg_differences *const levels[] = { &hg_differences_plain, &hg_differences_v2,
-                                                           &hg_differences_v3, &hg_differences_v4 };
-    return levels[level - 1];
-#else
-    (void)level;
-    return &hg_differences_plain;
-#endif
-}
+#if NUMBER == 1
 
 /* Makes distances panel after panel. The last panel may have fewer columns than fit: its values go by way of `last`. */
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
-    const struct hg_differences *of = loops(t->maps->number);
+    const struct hg_differences *of = t->maps->differences;
     size_t size = hg_size_of(t->type), width = hg_panel_cols(t->type), count = p->right->count;
     const char *x = (const char *)p->left->x + p->row0 * p->left->ld * size;
     _Alignas(64) char last[HG_TILE_ROWS * HG_PANEL_BYTES];

@@ -5,6 +5,7 @@
  * modulo 2^32 and exact where they are below 2^31 (integers.c sees to that).
  */
 #include "kernels/integers.h"
+#include "kernels/level.h"
 
 #include "hg_config.h"
 
@@ -14,16 +15,7 @@
 #include <immintrin.h>
 #endif
 
-#define GLUE_(a, b) a##b
-#define GLUE(a, b)  GLUE_(a, b)
-
 enum { COLS = HG_INTEGER_COLS };
-
-#define NUMBER_plain 1
-#define NUMBER_v2    2
-#define NUMBER_v3    3
-#define NUMBER_v4    4
-#define NUMBER       GLUE(NUMBER_, HG_LEVEL)
 
 /* Whether compilers know AVX-VNNI, which is younger than the other sets of instructions. */
 #if defined(__clang__) ? __clang_major__ >= 12 : defined(__GNUC__) && __GNUC__ >= 11

@@ -33,6 +33,7 @@
  * Every entry goes through the same whole blocks, the last one padded, so its bits do not depend on its place.
  * Compiled once a level with HG_LEVEL = plain, v2, v3 or v4; FMA contraction is wanted, no fast-math.
  */
+#include "kernels/level.h"
 #include "kernels/panel.h"
 
 #include "hg_config.h"
@@ -59,10 +60,8 @@
 #define FMA64(a, b, c) ((a) * (b) + (c))
 #endif
 
-#define GLUE_(a, b)           a##b
-#define GLUE(a, b)            GLUE_(a, b)
-#define TEXT_(a)              #a
-#define TEXT(a)               TEXT_(a)
+#define TEXT_(a) #a
+#define TEXT(a)  TEXT_(a)
 /* of HG_MAPS */
 #define BLOCKS_OF(name, NAME, factor)   [HINGE_##NAME] = OF(name),
 #define EXPONENT_OF(name, NAME, factor) : kernel->type == HINGE_##NAME ? (factor)
@@ -163,15 +162,6 @@ static inline double exp64(struct scale64 c, double d)
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
-
-/* Vectors as wide as the level's registers: of wider ones compilers keep none there. */
-#if defined(__AVX512F__)
-#define VECTOR 64
-#elif defined(__AVX__)
-#define VECTOR 32
-#else
-#define VECTOR 16
-#endif
 
 typedef float vector32 __attribute__((vector_size(VECTOR), aligned(VECTOR), may_alias));
 typedef double vector64 __attribute__((vector_size(VECTOR), aligned(VECTOR), may_alias));
@@ -281,21 +271,19 @@ exp_side64(struct scale64 c, double norm, const double *dot, const double *norms
 
 /* ---- the tables -------------------------------------------------------------------------------------------------- */
 
-#define NUMBER_plain 1
-#define NUMBER_v2    2
-#define NUMBER_v3    3
-#define NUMBER_v4    4
+extern const struct hg_differences GLUE(hg_differences_, HG_LEVEL);
 
 const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .level = TEXT(HG_LEVEL),
-    .number = GLUE(NUMBER_, HG_LEVEL),
+    .number = NUMBER,
     .map32 = map32,
     .map64 = map64,
     .panel32 = panel32,
     .panel64 = panel64,
     .sum32 = sum32,
     .sum64 = sum64,
-#if GLUE(NUMBER_, HG_LEVEL) == 4
+    .differences = &GLUE(hg_differences_, HG_LEVEL),
+#if NUMBER == 4
     .counts = hg_count_rows,
     .add_codes = hg_sum_codes,
     .decode = hg_decode_codes,
@@ -303,7 +291,7 @@ const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
 };
 
 /* Picks a table; the plain compilation holds the choice as well. */
-#if GLUE(NUMBER_, HG_LEVEL) == 1
+#if NUMBER == 1
 
 extern const struct hg_maps hg_maps_v2, hg_maps_v3, hg_maps_v4;
 

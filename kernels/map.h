@@ -28,6 +28,7 @@ enum { HG_MAP_BLOCK = 32 }; /* entries that are mapped together */
 
 struct hg_panel_job;
 struct hg_sums;
+struct hg_differences;
 
 struct hg_maps {
     const char *level; /* "plain", "v2", "v3", "v4" */
@@ -47,6 +48,7 @@ struct hg_maps {
     void (*panel64)(const struct hg_panel_job *job, const double *panel, const double *norms, size_t col, size_t n);
     void (*sum32)(const struct hg_sums *sums, size_t row, size_t n, float *values);
     void (*sum64)(const struct hg_sums *sums, size_t row, size_t n, double *values);
+    const struct hg_differences *differences; /* maker.h */
     hg_hamming_rows *counts; /* NULL below HG_COUNTS_LEVEL, and so the others: */
     hg_add_codes *add_codes;
     hg_decode *decode;

@@ -19,9 +19,9 @@ enum {
     COLS = 512 /* of a tile that is read */
 };
 
-bool hg_whole_pays(double cost, size_t n, hinge_dtype type, size_t bytes)
+bool hg_whole_pays(double cost, size_t n, size_t bytes)
 {
-    return cost > DEAR && n <= MOST_POINTS && n * n * hg_size_of(type) <= bytes;
+    return cost > DEAR && n <= MOST_POINTS && n * n * sizeof(double) <= bytes;
 }
 
 bool hg_whole_pays_in_f64(size_t n)
@@ -166,7 +166,7 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
 static hinge_status diagonal(const struct hg_rows *super, double *out, double *size)
 {
     const struct hg_whole *w = (const struct hg_whole *)super;
-    return w->of->ops->diagonal(w->of, out, size);
+    return hg_rows_diagonal(w->of, out, size);
 }
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
@@ -207,7 +207,7 @@ hinge_status hg_whole_map(struct hg_whole *w, const struct hg_whole *dots, const
                    HG_VALUES(w->room, room_bytes(w), 1)));
     hg_share(of->threads, of->n, LEAST, map_some, &(struct mapping){ w, dots, map });
     double *diagonal = hg_alloc(of->n, sizeof *diagonal);
-    hinge_status status = diagonal != NULL ? of->ops->diagonal(of, diagonal, NULL) : HINGE_ENOMEM;
+    hinge_status status = diagonal != NULL ? hg_rows_diagonal(of, diagonal, NULL) : HINGE_ENOMEM;
     for (size_t i = 0; i < of->n && status == HINGE_OK; i++) /* as rows have it: RBF's is 1 */
         ((double *)(void *)w->k)[i * w->ld + i] = diagonal[i];
     hg_free(diagonal);

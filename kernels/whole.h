@@ -23,9 +23,9 @@ struct hg_whole {
     bool is_view;             /* k is another one's */
 };
 
-/* Say whether the matrix of n points is worth being made whole within so many bytes: values that cost so many reads
- * are dear enough, and the points few; and whether it is as quick in f64, whose values need no proof. */
-bool hg_whole_pays(double cost, size_t n, hinge_dtype type, size_t bytes);
+/* Say whether the matrix of n points is worth being made whole within so many bytes, as f64: values that cost so many
+ * reads are dear enough, and the points few; and whether it is as quick in f64, whose values need no proof. */
+bool hg_whole_pays(double cost, size_t n, size_t bytes);
 bool hg_whole_pays_in_f64(size_t n);
 
 /* Makes all rows of a source whose kernel is symmetric, and a source of them. of: borrowed. halt: NULL, or what ends it

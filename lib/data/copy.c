@@ -92,7 +92,7 @@ bool hg_copy_goes_whole(struct hg_problem *pr, size_t n, size_t bytes)
     tiler.asked = HINGE_MAKER_AUTO;
     hg_tiler_choose(&tiler, &pr->points);
     bool goes = hg_kernel_row(pr->params.kernel.type)->source == HG_FROM_DOTS &&
-                hg_whole_pays(tiler.maker->cost(&tiler, &pr->points).reads, n, HINGE_F64, bytes) &&
+                hg_whole_pays(tiler.maker->cost(&tiler, &pr->points).reads, n, bytes) &&
                 (asked == HINGE_MAKER_AUTO || asked == HINGE_MAKER_GEMM);
     if (goes)
         pr->params.maker = HINGE_MAKER_GEMM;

@@ -12,7 +12,6 @@
 
 enum { MOST_THREADS = 4096 };
 
-
 /* Sets the defaults; fields that it does not name are 0, which is theirs. */
 hinge_params hinge_params_default(hinge_task task)
 {

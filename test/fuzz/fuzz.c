@@ -65,24 +65,13 @@ void fuzz_check_error(hinge_status status, const hinge_error *err)
 
 double fuzz_value(const hinge_data *data, size_t row, size_t col)
 {
-    size_t at = row * data->x.stride + col;
-    switch (data->x.type) {
-    case HINGE_F32:
-        return (double)((const float *)data->x.data)[at];
-    case HINGE_U8:
-        return ((const unsigned char *)data->x.data)[at];
-    case HINGE_I8:
-        return ((const signed char *)data->x.data)[at];
-    default:
-        return ((const double *)data->x.data)[at];
-    }
+    return hg_matrix_value(&data->x, row, col);
 }
 
 static void check_data(const hinge_data *data)
 {
     const hinge_matrix *x = &data->x;
-    size_t item = x->type == HINGE_F32 ? sizeof(float) : x->type == HINGE_F64 ? sizeof(double) : 1;
-    size_t nonzeros = 0;
+    size_t item = hg_size_of(x->type), nonzeros = 0;
     CHECK(x->rows > 0 && x->stride >= x->cols && x->rows * x->cols * item <= FUZZ_MEMORY);
     for (size_t i = 0; i < x->rows; i++) {
         CHECK(isfinite(data->y[i]));
