@@ -48,7 +48,7 @@ ROOMS = {
     "lib/base": (), "lib/rows": GROUND, "kernels": GROUND, "solver": GROUND,
     "solver/smo": GROUND + ("solver",), "solver/ipm": GROUND + ("solver",),
     "lib/data": GROUND + ("kernels", "solver"), "lib/model": GROUND + ("kernels", "lib/data"),
-    "lib/train": TRAINING + ("lib/folds",), "lib/predict": GROUND + ("kernels", "lib/data", "lib/model"),
+    "lib/train": TRAINING, "lib/predict": GROUND + ("kernels", "lib/data", "lib/model"),
     "lib/folds": GROUND + ("lib/data", "lib/model", "lib/train", "lib/predict"),
     "lib/certify": TRAINING, "lib/select": LIB, "lib/files": GROUND + ("lib/data", "lib/model", "lib/folds"),
     "lib/theory": LIB,

@@ -1,15 +1,13 @@
 /*
  * Training: data and parameters become two-class problems (problem.c), each is solved over its distinct rows
- * (distinct.c, solve.c), what comes out is packed into a model (pack.c), and that is calibrated where it is asked for
- * (calibrate.c). This file makes what all problems share, chooses the solver and the way in which problems run, and has
- * the entry, hinge_train. Read training.h before, and solve.c after.
+ * (distinct.c, solve.c), and what comes out is packed into a model (pack.c). This file makes what all problems share,
+ * and chooses the solver and the way in which problems run. Its caller is the entry, hinge_train (lib/folds/entry.c).
+ * Read training.h before, and solve.c after.
  */
 #include "lib/train/training.h"
 #include "lib/base/team.h"
-#include "lib/folds/folds.h"
 #include "lib/train/lowrank.h"
 #include "lib/data/params.h"
-#include "lib/model/scaling.h"
 
 #include <math.h>
 #include <string.h>
@@ -156,19 +154,8 @@ static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, 
     return make_cells(t, err);
 }
 
-/* Returns to what a calibration's folds are solved: a hundred times eps, but a tenth of a margin at most, and of a tube
- * no more than its half width. Such an error of decision values changes a sigmoid in its third digit (doc/tried.md). */
-static double fold_eps(const hinge_params *p)
-{
-    double most = p->task == HINGE_C_SVC ? 0.1 : HG_MIN(0.1, p->p);
-    return HG_MAX(p->eps, HG_MIN(most, 100 * p->eps));
-}
-
-/* Trains a model, through its problems. refold: NULL, or room for the folds of the problems, which is filled where that
- * can be; where only the folds are wanted (refold->fold) and they cannot be had so, nothing is trained, and
- * refold->start stays NULL. Folds' models are made after the whole's, and their failure is the training's. */
-static hinge_status train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                          struct hg_refold *refold, hinge_report *report, hinge_error *err)
+hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                      struct hg_refold *refold, hinge_report *report, hinge_error *err)
 {
     struct hg_training t;
     hinge_status status = training_init(&t, x, y, params, err);
@@ -188,59 +175,5 @@ static hinge_status train(hinge_model **model, const hinge_matrix *x, const doub
     if (status == HINGE_OK)
         hg_fill_report(&t, *model, report);
     training_free(&t);
-    return status;
-}
-
-hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge_params *params,
-                             struct hg_refold *refold, hinge_report *report, hinge_error *err)
-{
-    hinge_model *model = NULL;
-    hinge_status status = train(&model, x, y, params, refold, report, err);
-    hinge_model_free(model);
-    return status;
-}
-
-/* Scales a copy of the rows where that is asked for, trains, attaches the scaling to the model, and calibrates it. The
- * decision values of folds that the training has found on its way (refold) spare the calibration its trainings. *model
- * and *report are written only when all has gone well. */
-static hinge_status train_whole(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                                hinge_report *report, hinge_error *err)
-{
-    struct hg_scaled scaled;
-    hinge_report r = { 0 };
-    hinge_model *m = NULL;
-    double begin = hg_now();
-    hg_ok(err);
-    HG_NEED(err, model, "model");
-    HG_NEED(err, params, "params");
-    HG_TRY(hg_scaled_init(&scaled, x, params, err));
-    struct hg_refold refold = { .folds = HG_FOLDS, .eps = fold_eps(params) };
-    bool refolds = params->probability && params->scaling == NULL; /* otherwise each fold has its own scaling */
-    hinge_status status = train(&m, &scaled.x, y, &scaled.params, refolds ? &refold : NULL, &r, err);
-    if (status == HINGE_OK && params->scaling != NULL)
-        status = hinge_scaling_attach(&scaled.scaling, m, err);
-    r.memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
-    hg_scaled_free(&scaled);
-    if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
-        status = hg_calibrate_by_folds(NULL, &refold, m, x, y, params, begin, &r.outcome, err);
-        r.seconds = hg_now() - begin;
-    }
-    hg_free(refold.start);
-    if (status != HINGE_OK) {
-        hinge_model_free(m);
-        return status;
-    }
-    if (report != NULL)
-        *report = r;
-    *model = m;
-    return HINGE_OK;
-}
-
-hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                         hinge_report *report, hinge_error *err)
-{
-    hinge_status status = HINGE_OK;
-    HG_TEAM(hg_params_team(params, x, y, 1))
-        status = train_whole(model, x, y, params, report, err);
     return status;
 }

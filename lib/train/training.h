@@ -123,10 +123,12 @@ hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status,
 hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
                        hinge_error *err);
 
-/* training.c: a training whose model nobody wants, for what is known of its folds; start is NULL where the
- * problem cannot be solved so, and nothing has been done. */
-hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge_params *params,
-                             struct hg_refold *refold, hinge_report *report, hinge_error *err);
+/* training.c: trains a model, not calibrated, on rows as they are. refold: NULL, or room for the folds of the problems,
+ * which is filled where that can be; where only the folds are wanted (refold->fold) and they cannot be had so, nothing
+ * is trained, and refold->start stays NULL. Folds' models are made after the whole's, and their failure is the
+ * training's. */
+hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                      struct hg_refold *refold, hinge_report *report, hinge_error *err);
 
 /* margin.c: what a problem's solver hands over where it has converged. */
 struct hg_margin {
