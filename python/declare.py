@@ -11,7 +11,7 @@ import tempfile
 
 import cffi
 
-HEADERS = ("hinge/hinge.h", "hinge/io.h", "hinge/scaling.h", "hinge/select.h", "hinge/theory.h")
+HEADERS = ("hinge/hinge.h", "hinge/io.h", "hinge/scaling.h", "hinge/select.h", "hinge/theory.h", "hinge/qp.h")
 
 
 def preprocessed(compiler, include):
@@ -42,6 +42,7 @@ def main(output, source, *compiler):
     ffi.cdef(preprocessed(compiler, include) + "\n".join(constants(include)) + re.sub(r"(?m)^#.*$", "", shared) +
              'extern "Python" int hinge_py_called(void *, const hinge_progress *);'
              'extern "Python" int hinge_py_point(void *, const hinge_select_progress *);'
+             'extern "Python" int hinge_py_kinds(void *, size_t, const hinge_kinds *, const hinge_point *);'
              'extern "Python" int hinge_py_kernel(void *, const hinge_matrix *, const hinge_matrix *, double *, '
              'size_t);')
     ffi.set_source("hinge._core", "".join(f"#include <{name}>\n" for name in HEADERS) + shared +

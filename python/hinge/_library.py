@@ -295,14 +295,18 @@ class Labels:
 
 def _words(kind: str) -> dict[str, int]:
     """What an enumeration's values are called: HINGE_PRECISION_F64 is "f64"."""
-    own = kind.upper().removesuffix("STATE") + ("" if kind.endswith("state") else "_")
+    names = {name: value for value, name in sorted(ffi.typeof(kind).elements.items()) if name[:8] != "HINGE_N_"}
+    own = kind.upper() + "_"
+    while not any(name.startswith(own) for name in names):
+        own = own[:own[:-1].rindex("_") + 1]
     return {(name[len(own):] if name.startswith(own) else name[len("HINGE_"):]).lower(): value
-            for value, name in sorted(ffi.typeof(kind).elements.items())}
+            for name, value in names.items()}
 
 
 WORDS = {kind: _words(kind) for kind in ("hinge_task", "hinge_kernel_type", "hinge_solver", "hinge_precision",
                                          "hinge_maker", "hinge_multiclass", "hinge_outcome", "hinge_score",
-                                         "hinge_drop", "hinge_ties", "hinge_point_state")}
+                                         "hinge_drop", "hinge_ties", "hinge_point_state", "hinge_loss",
+                                         "hinge_sv_kind", "hinge_slack_class", "hinge_tradeoff", "hinge_qp_outcome")}
 WORDS["hinge_kernel_type"]["poly"] = lib.HINGE_POLYNOMIAL  # as scikit-learn has it
 
 

@@ -179,18 +179,25 @@ class Model:
         X and y are those of the training. A model that was read needs to tell its parameters (``hinge train
         --record``), and finds its support vectors among the rows.
         """
+        matrix, targets, params = self._as_trained(X, y)
+        result = ffi.new("hinge_certificate *")
+        self._call(lib.hinge_certify, self._handle, matrix.view, doubles(targets), params, result)
+        return as_dict(result)
+
+    def _as_trained(self, X: Any, y: Any) -> tuple[Matrix, np.ndarray | None, Any]:
+        """Rows and targets of the training and its parameters, as the library's checks take them, when the model knows
+        where its support vectors are."""
         params = ffi.new("hinge_params *", self._known_params())
         if self.scaling is not None:
             d, origin = (self.n_features,), lib.hinge_model_scale_origin(self._handle)
             X = np.asarray(X, np.float64) - (view(origin, d, self) if origin else 0)
             X = X * self.scaling[0] + view(lib.hinge_model_scale_base(self._handle), d, self)
             params.scaling = ffi.NULL
-        matrix, result = Matrix(X), ffi.new("hinge_certificate *")
-        targets = doubles(self._numbers(y, matrix.view.rows))
+        matrix = Matrix(X)
+        targets = self._numbers(y, matrix.view.rows)
         if not lib.hinge_model_sv_index(self._handle):
-            call(lib.hinge_model_locate, self._handle, matrix.view, targets, ffi.NULL)
-        self._call(lib.hinge_certify, self._handle, matrix.view, targets, params, result)
-        return as_dict(result)
+            call(lib.hinge_model_locate, self._handle, matrix.view, doubles(targets), ffi.NULL)
+        return matrix, targets, params
 
     def _known_params(self) -> Any:
         if self._params is not None:
