@@ -1,5 +1,5 @@
 /*
- * Errors, memory, random numbers, the clock, halts, the processor, jobs side by side (base.h, team.h).
+ * Errors, memory, random numbers, halts, the processor, jobs side by side (base.h, team.h).
  * Read base.h before; here is only what cannot be seen from there.
  */
 #include "lib/base/team.h"
@@ -11,9 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 #if HG_X86_LEVELS && defined(__GNUC__)
 #include <cpuid.h>
 #endif
@@ -45,8 +42,7 @@ hinge_status(hg_fail)(hinge_error *err, hinge_status status, const char *format,
 }
 
 /* Writes "file:line: text", or "file: text" where line is 0. */
-hinge_status(hg_fail_at)(hinge_error *err, hinge_status status, const char *file, size_t line, const char *format,
-                         ...)
+hinge_status(hg_fail_at)(hinge_error *err, hinge_status status, const char *file, size_t line, const char *format, ...)
 {
     if (err != NULL) {
         char text[sizeof err->text];
@@ -85,21 +81,8 @@ bool hg_mul(size_t a, size_t b, size_t *product)
     return true;
 }
 
-/* Aligns to a cache line, which is also a register of AVX-512. A huge page's size is x86-64's. */
-enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20 };
-
-/* Asks for huge pages inside a block of 8 MB or more, because finding its small pages one by one takes as long as
- * filling them. Trainings that fill much memory with rows gain up to a fifth of their time (doc/tried.md). A system
- * without huge pages, or one that refuses them, costs nothing; a test does without them by linking with
- * --wrap=madvise. */
-static void ask_for_huge_pages(void *memory, size_t bytes)
-{
-#ifdef MADV_HUGEPAGE
-    char *first = (char *)memory + (HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE) % HUGE_PAGE;
-    if (bytes >= 4 * (size_t)HUGE_PAGE)
-        madvise(first, ((char *)memory + bytes - first) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
-#endif
-}
+/* Aligns to a cache line, which is also a register of AVX-512. */
+enum { ALIGNMENT = 64 };
 
 /* Takes malloc's memory from the next cache line on: aligned_alloc takes some ten times as many instructions. How far
  * that is from malloc's own address, 1 to 64, stands in the byte before what is returned, where hg_free finds it. */
@@ -111,7 +94,7 @@ void *hg_alloc(size_t count, size_t size)
     unsigned char *whole = malloc(hg_aligned(bytes) + ALIGNMENT);
     if (whole == NULL)
         return NULL;
-    ask_for_huge_pages(whole, bytes);
+    hg_ask_for_huge_pages(whole, bytes);
     size_t before = ALIGNMENT - (uintptr_t)whole % ALIGNMENT; /* 1 at least: the byte in front says it */
     whole[before - 1] = (unsigned char)before;
     return whole + before;
@@ -174,7 +157,7 @@ hinge_status hg_make(hinge_error *err, const char *what, const struct hg_array *
     return hg_fail(err, HINGE_ENOMEM, "no memory for %s: %.3g bytes", what, bytes);
 }
 
-/* Reserves addresses alone (MAP_NORESERVE). Pages come as they are touched, so that much may be reserved for what may
+/* Pages come as they are touched, so that much may be reserved for what may
  * come. An arena that problems use one after the other spares the system most of the work of finding pages for each
  * (doc/tried.md). A caller that lends no arena (hg_gram.lent, hg_smo_options.arena NULL) has memory of its own for each
  * problem. */
@@ -183,14 +166,8 @@ char *hg_arena_reserve(struct hg_arena *arena, size_t bytes)
     if (arena->bytes >= bytes)
         return arena->memory;
     hg_arena_free(arena);
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-#ifdef MADV_HUGEPAGE
-    madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-    arena->memory = memory;
-    arena->bytes = bytes;
+    arena->memory = hg_take_pages(bytes);
+    arena->bytes = arena->memory != NULL ? bytes : 0;
     return arena->memory;
 }
 
@@ -198,11 +175,11 @@ char *hg_arena_reserve(struct hg_arena *arena, size_t bytes)
 void hg_arena_free(struct hg_arena *arena)
 {
     if (arena->memory != NULL)
-        munmap(arena->memory, arena->bytes);
+        hg_give_pages(arena->memory, arena->bytes);
     *arena = (struct hg_arena){ .most_points = arena->most_points };
 }
 
-/* ---- random numbers, orders, the clock --------------------------------------------------------------------------- */
+/* ---- random numbers, orders, halts ------------------------------------------------------------------------------- */
 
 uint64_t hg_random(uint64_t *state)
 {
@@ -267,13 +244,6 @@ void hg_gather(const void *from, size_t size, const uint32_t *at, size_t n, void
     else
         for (size_t k = 0; k < n; k++)
             memcpy((double *)out + k, (const double *)from + at[k], sizeof(double));
-}
-
-double hg_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Keeps the first reason: whoever comes later changes nothing. */
@@ -351,27 +321,6 @@ bool hg_cpu_has(enum hg_cpu_set set)
 #else
     return set == HG_CPU_LEVEL;
 #endif
-}
-
-/* Reads the number in a control file of a container; SIZE_MAX: there is none, or it says "max". */
-static size_t limit_in(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    unsigned long long value = 0;
-    bool read = f != NULL && fscanf(f, "%llu", &value) == 1;
-    if (f != NULL)
-        fclose(f);
-    return read && value > 0 && value < SIZE_MAX ? (size_t)value : SIZE_MAX;
-}
-
-/* Takes the least of the machine's memory and what its control group may have, of version 2 or 1; 1 GB where nobody
- * says. */
-size_t hg_total_memory(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    size_t total = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
-    total = HG_MIN(total, limit_in("/sys/fs/cgroup/memory.max"));
-    return HG_MIN(total, limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
 }
 
 /* ---- jobs side by side ------------------------------------------------------------------------------------------- */

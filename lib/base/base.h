@@ -4,6 +4,8 @@
 #ifndef HG_BASE_H
 #define HG_BASE_H
 
+#include "lib/base/system.h"
+
 #include <hinge/hinge.h>
 
 #include <stdbool.h>
@@ -274,8 +276,6 @@ void hg_add_report(hinge_report *sum, const hinge_report *part);
 /* Goes on with a report's path. */
 void hg_tell_path(hinge_report *report, const char *format, ...) HG_PRINTF(2, 3);
 
-double hg_now(void); /* seconds of a steady clock */
-
 /* Ends work early. All that takes long polls it now and then. */
 struct hg_halt {
     int *stop;              /* shared by all runs of a training, atomic: not 0 ends them; 1: time, 2: the caller */
@@ -296,6 +296,5 @@ int hg_cpu_level(int asked);
 enum hg_cpu_set { HG_CPU_LEVEL, HG_CPU_AVX_VNNI, HG_CPU_AVX512_VNNI, HG_CPU_VPOPCNTDQ };
 bool hg_cpu_has(enum hg_cpu_set set);
 hinge_machine hg_processor_info(void); /* hinge_machine_info but for total_memory, which the system is asked for */
-size_t hg_total_memory(void); /* bytes, the container's limit where there is one */
 
 #endif

@@ -12,8 +12,6 @@
 #include "lib/base/team.h"
 
 #include <omp.h>
-#include <sched.h>
-#include <time.h>
 
 /* Of this thread: the team that it is in, its number there, and how many jobs it is inside of. */
 static _Thread_local struct {
@@ -60,7 +58,7 @@ static void lock(struct hg_team *team)
     for (int turn = 1; __atomic_exchange_n(&team->lock, 1, __ATOMIC_ACQUIRE) != 0; turn++)
         while (__atomic_load_n(&team->lock, __ATOMIC_RELAXED) != 0)
             if (turn++ % 1024 == 0)
-                sched_yield();
+                hg_yield();
             else
                 relax();
 }
@@ -199,13 +197,6 @@ static bool help(struct hg_team *team, int level)
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-static double processor_time(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Puts a job on the list, behind those that it may be nested in, and calls for help. */
 static void open_job(struct hg_team *team, struct hg_work *job)
 {
@@ -286,13 +277,13 @@ void hg_join(struct hg_work *job)
     struct hg_team *team = here.team;
     size_t mine = 0, pieces = (job->count + job->grain - 1) / job->grain;
     bool tells = job->is_open && here.number == 0 && job->level == 0;
-    double begin = tells ? hg_now() : 0, worked = tells ? processor_time() : 0;
+    double begin = tells ? hg_now() : 0, worked = tells ? hg_processor_time() : 0;
     for (; draw(job, job->may_open ? here.number : 0); mine++)
         if (team != NULL && job->may_open && !job->is_open && !is_alone(team, job))
             open_job(team, job);
     if (team == NULL || !job->is_open)
         return;
-    worked = tells ? processor_time() - worked : 0;
+    worked = tells ? hg_processor_time() - worked : 0;
     close_job(team, job);
     wait_for(team, job);
     if (tells && mine > 0)

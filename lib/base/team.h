@@ -14,8 +14,6 @@
 
 #include "lib/base/base.h"
 
-#include <pthread.h>
-
 /* Makes items [first, end) of a job. thread: whose work space to take, below the job's `threads`. */
 typedef void hg_piece_fn(void *arg, int thread, size_t first, size_t end);
 

@@ -7,8 +7,6 @@
 
 #include "lib/base/base.h"
 
-#include <pthread.h>
-
 /* Seconds from one telling to the next, where nothing is new in between. */
 #define HG_ASK_EVERY 0.1
 

@@ -12,8 +12,6 @@
 #include "lib/data/problem.h"
 #include "solver/smo/many.h"
 
-#include <pthread.h>
-
 /* Holds one two-class problem solved. solve.c writes it, pack.c reads it for the model and the report; coefficients are
  * by point of the whole problem (hg_training.problem), rho and beta as a model has them: nu-SVC's divided by r. */
 struct hg_solution {
