@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int libsvm_version = LIBSVM_VERSION;
 
@@ -61,7 +60,7 @@ int hgc_threads(void)
 bool hgc_is_child(void)
 {
     int process = atomic_load(&trainer);
-    return process != 0 && process != (int)getpid();
+    return process != 0 && process != (int)hg_process();
 }
 
 int svm_get_max_threads(void)
@@ -73,7 +72,7 @@ int svm_get_max_threads(void)
 void hgc_count_training(void)
 {
     int none = 0;
-    atomic_compare_exchange_strong(&trainer, &none, (int)getpid());
+    atomic_compare_exchange_strong(&trainer, &none, (int)hg_process());
     atomic_fetch_add(&n_trainings, 1);
 }
 

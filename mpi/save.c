@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 enum { PATH = 4096 };
 
@@ -114,7 +113,7 @@ static void remove_parts(const struct hm_save *s, uint64_t generation, uint64_t 
     char path[PATH];
     for (uint64_t k = 0; k < ranks && generation > 0; k++) {
         part_path(s, generation, k, path);
-        (void)unlink(path);
+        (void)hg_file_remove(path);
     }
 }
 
@@ -126,7 +125,7 @@ static hinge_status read_manifest(const struct hm_save *s, struct manifest *m, u
     *m = (struct manifest){ 0 };
     *hash = NULL;
     manifest_path(s, path);
-    if (access(path, F_OK) != 0)
+    if (!hg_file_look(path).exists)
         return HINGE_OK;
     HG_TRY(hg_bytes_read(&bytes, path, err));
     FILE *file = fmemopen((void *)bytes.data, bytes.size, "r");

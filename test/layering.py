@@ -36,10 +36,10 @@ FORBIDDEN = """
 """.split()
 # where these may be called: inside a parallel region, local to the task; and the ways to get memory
 PLACE_OF_THREAD = ("lib_base_team.c.o", "here")  # thread-local; empty outside of calls
+SYSTEM = "lib_base_system_posix.c.o"  # the room for the system, as it is built here
 ONLY_IN = {"omp_set_num_threads": "lib_base_team.c.o", "malloc": "lib_base_base.c.o",
-           "free": ("lib_base_base.c.o", "lib_files_bytes.c.o"), "strdup": "lib_files_bytes.c.o", "realpath": "lib_files_bytes.c.o",
-           "mmap": ("lib_files_bytes.c.o", "lib_base_system_posix.c.o"),
-           "mmap64": ("lib_files_bytes.c.o", "lib_base_system_posix.c.o")}
+           "free": ("lib_base_base.c.o", "lib_files_bytes.c.o"), "strdup": SYSTEM, "realpath": SYSTEM,
+           "mmap": SYSTEM, "mmap64": SYSTEM}
 # the rooms of the house, from the ground up, and whose headers each may include beside its own and the public ones
 GROUND = ("lib/base", "lib/rows")
 CORE = GROUND + ("kernels", "solver", "solver/smo", "solver/ipm")

@@ -3,9 +3,15 @@
  */
 #include "lib/base/base.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,4 +88,133 @@ double hg_processor_time(void)
 void hg_yield(void)
 {
     sched_yield();
+}
+
+uint64_t hg_process(void)
+{
+    return (uint64_t)getpid();
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/* O_EXCL tells of a name that is taken. */
+int hg_file_open(const char *path, enum hg_file_use use)
+{
+    int flags = use == HG_TO_READ ? O_RDONLY : use == HG_TO_WRITE ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL;
+    return open(path, flags | O_CLOEXEC, 0666);
+}
+
+ptrdiff_t hg_file_read(int file, void *bytes, size_t size)
+{
+    ssize_t n;
+    do
+        n = read(file, bytes, size);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/* Writes however little the system takes at once. */
+bool hg_file_write(int file, const void *bytes, size_t size)
+{
+    const char *p = bytes;
+    while (size > 0) {
+        ssize_t n = write(file, p, HG_MIN(size, (size_t)1 << 30));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        p += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+/* EINVAL: a file system that has nothing to synchronise. */
+bool hg_file_sync(int file)
+{
+    return fsync(file) == 0 || errno == EINVAL;
+}
+
+bool hg_file_close(int file)
+{
+    return close(file) == 0;
+}
+
+void *hg_file_map(int file, size_t *size)
+{
+    struct stat info;
+    *size = 0;
+    if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0 || (uintmax_t)info.st_size > PTRDIFF_MAX)
+        return NULL;
+    void *mapped = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (mapped == MAP_FAILED)
+        return NULL;
+    *size = (size_t)info.st_size;
+    return mapped;
+}
+
+void hg_file_unmap(void *mapped, size_t size)
+{
+    munmap(mapped, size);
+}
+
+struct hg_file_info hg_file_look(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return (struct hg_file_info){ 0 };
+    return (struct hg_file_info){ true, S_ISREG(info.st_mode), (unsigned)info.st_mode & 07777U };
+}
+
+void hg_file_allow(int file, const struct hg_file_info *like)
+{
+    (void)!fchmod(file, (mode_t)like->rights);
+}
+
+char *hg_file_resolve(const char *path)
+{
+    char *target = realpath(path, NULL);
+    return target != NULL || errno == ENOMEM ? target : strdup(path);
+}
+
+const char *hg_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+bool hg_file_rename(const char *from, const char *to)
+{
+    return rename(from, to) == 0;
+}
+
+bool hg_file_remove(const char *path)
+{
+    return unlink(path) == 0;
+}
+
+/* strerror is not safe among threads. */
+const char *hg_error_text(int number, char room[HG_ERROR_ROOM])
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    snprintf(room, HG_ERROR_ROOM, "%s", c != (locale_t)0 ? strerror_l(number, c) : "system error");
+    if (c != (locale_t)0)
+        freelocale(c);
+    return room;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+double hg_number(const char *text, char **stop)
+{
+    int saved = errno;
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    double value = 0;
+    *stop = (char *)(uintptr_t)text;
+    if (c != (locale_t)0) {
+        value = strtod_l(text, stop, c);
+        freelocale(c);
+    }
+    errno = saved;
+    return value;
 }

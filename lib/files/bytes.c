@@ -8,16 +8,11 @@
 #include "lib/files/number.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #if HG_HAVE_LZMA
 #include <lzma.h>
@@ -26,17 +21,13 @@
 #include <zlib.h>
 #endif
 
-/* "path: No such file or directory", from errno; strerror itself is not safe among threads. */
+/* "path: No such file or directory", from errno. */
 static hinge_status fail_errno(hinge_error *err, const char *path, const char *what)
 {
     int number = errno;
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    const char *text = c != (locale_t)0 ? strerror_l(number, c) : "system error";
-    hinge_status status = hg_fail_at(err, number == ENOMEM ? HINGE_ENOMEM : HINGE_EIO, path, 0, "%s%s%s", what,
-                                     what[0] != '\0' ? ": " : "", text);
-    if (c != (locale_t)0)
-        freelocale(c);
-    return status;
+    char room[HG_ERROR_ROOM];
+    return hg_fail_at(err, number == ENOMEM ? HINGE_ENOMEM : HINGE_EIO, path, 0, "%s%s%s", what,
+                      what[0] != '\0' ? ": " : "", hg_error_text(number, room));
 }
 
 /* ---- growable text ------------------------------------------------------------------------------------- */
@@ -242,34 +233,18 @@ hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const voi
 void hg_bytes_free(struct hg_bytes *bytes)
 {
     if (bytes->mapped != NULL)
-        munmap(bytes->mapped, bytes->mapped_size);
+        hg_file_unmap(bytes->mapped, bytes->mapped_size);
     hg_free(bytes->owned);
     *bytes = (struct hg_bytes){ 0 };
 }
 
-/* Maps a regular file, so that its pages are read by the threads that need them; false where that is not possible. */
-static bool map_file(struct hg_bytes *bytes, int fd)
-{
-    struct stat info;
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0 || (uintmax_t)info.st_size > PTRDIFF_MAX)
-        return false;
-    size_t size = (size_t)info.st_size;
-    void *mapped = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (mapped == MAP_FAILED)
-        return false;
-    *bytes = (struct hg_bytes){ .data = mapped, .size = size, .mapped = mapped, .mapped_size = size };
-    return true;
-}
-
 /* Reads a file that cannot be mapped (a pipe, a terminal) to its end, into memory that grows. */
-static hinge_status read_file(struct hg_bytes *bytes, int fd, const char *path, hinge_error *err)
+static hinge_status read_file(struct hg_bytes *bytes, int file, const char *path, hinge_error *err)
 {
     struct hg_text text = { 0 };
     for (;;) {
         char *room = hg_text_room(&text, 65536);
-        ssize_t n = room == NULL ? -1 : read(fd, room, text.capacity - text.size);
-        if (n < 0 && room != NULL && errno == EINTR)
-            continue;
+        ptrdiff_t n = room == NULL ? -1 : hg_file_read(file, room, text.capacity - text.size);
         if (n < 0) {
             hinge_status status = room != NULL ? fail_errno(err, path, "")
                                                : hg_fail_at(err, HINGE_ENOMEM, path, 0, "no memory for the file");
@@ -290,12 +265,15 @@ hinge_status hg_bytes_read(struct hg_bytes *bytes, const char *path, hinge_error
 {
     struct hg_bytes packed = { 0 };
     hinge_status status = HINGE_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    int file = hg_file_open(path, HG_TO_READ);
+    if (file < 0)
         return fail_errno(err, path, "");
-    if (!map_file(&packed, fd))
-        status = read_file(&packed, fd, path, err);
-    close(fd);
+    packed.mapped = hg_file_map(file, &packed.mapped_size);
+    packed.data = packed.mapped;
+    packed.size = packed.mapped_size;
+    if (packed.mapped == NULL)
+        status = read_file(&packed, file, path, err);
+    hg_file_close(file);
     HG_THEN(status, hg_bytes_unpack(bytes, path, packed.data, packed.size, err));
     if (status == HINGE_OK && bytes->owned == NULL)
         *bytes = packed;
@@ -367,92 +345,71 @@ hinge_status hg_print_rows(size_t rows, size_t width, hg_row_printer print, cons
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-/* Returns the file that path stands for, links followed, so that the link stays; path itself if there is none yet.
- * NULL: no memory. To be freed by free, as realpath allocates it. */
-static char *resolve(const char *path)
-{
-    char *target = realpath(path, NULL);
-    return target != NULL || errno == ENOMEM ? target : strdup(path);
-}
-
 /* Opens a new file in the folder of output->target, with the permissions the target has: a rename is atomic within a
- * folder's file system alone. Names are random, since several processes may write the same file; O_EXCL tells of chance
- * hits. */
-static hinge_status open_temporary(struct hg_output *output, const struct stat *old, hinge_error *err)
+ * folder's file system alone. Names are random, since several processes may write the same file; HG_TO_MAKE tells of
+ * chance hits. */
+static hinge_status open_temporary(struct hg_output *output, const struct hg_file_info *old, hinge_error *err)
 {
-    const char *slash = strrchr(output->target, '/');
-    size_t folder = slash == NULL ? 0 : (size_t)(slash - output->target) + 1, room = folder + 32;
+    size_t folder = (size_t)(hg_file_name(output->target) - output->target), room = folder + 32;
     output->temporary = hg_alloc(room, 1);
     if (output->temporary == NULL)
         return hg_fail_at(err, HINGE_ENOMEM, output->path, 0, "no memory");
     memcpy(output->temporary, output->target, folder);
-    uint64_t seed = (uint64_t)getpid() ^ (uint64_t)(hg_now() * 1e9) ^ (uint64_t)(uintptr_t)output->temporary;
+    uint64_t seed = hg_process() ^ (uint64_t)(hg_now() * 1e9) ^ (uint64_t)(uintptr_t)output->temporary;
     for (int attempt = 0; attempt < 100; attempt++) {
         snprintf(output->temporary + folder, room - folder, ".hinge-%016llx", (unsigned long long)hg_random(&seed));
-        output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (output->fd >= 0 || errno != EEXIST)
+        output->file = hg_file_open(output->temporary, HG_TO_MAKE);
+        if (output->file >= 0 || errno != EEXIST)
             break;
     }
-    if (output->fd < 0) {
+    if (output->file < 0) {
         hinge_status status = fail_errno(err, output->path, "no temporary file beside it");
         hg_free(output->temporary);
         output->temporary = NULL;
         return status;
     }
-    if (old != NULL)
-        (void)!fchmod(output->fd, old->st_mode & 07777); /* as good as it goes */
+    if (old->exists)
+        hg_file_allow(output->file, old);
     return HINGE_OK;
 }
 
 /* Opens what is no regular file directly, as nothing can take its name. */
 hinge_status hg_output_open(struct hg_output *output, const char *path, hinge_error *err)
 {
-    struct stat info;
-    bool exists = stat(path, &info) == 0;
+    struct hg_file_info info = hg_file_look(path);
     hinge_status status;
-    *output = (struct hg_output){ .path = path, .target = resolve(path), .fd = -1 };
+    *output = (struct hg_output){ .path = path, .target = hg_file_resolve(path), .file = -1 };
     if (output->target == NULL)
         return hg_fail_at(err, HINGE_ENOMEM, path, 0, "no memory");
-    if (exists && !S_ISREG(info.st_mode)) {
-        output->fd = open(path, O_WRONLY | O_CLOEXEC);
-        status = output->fd < 0 ? fail_errno(err, path, "") : HINGE_OK;
+    if (info.exists && !info.regular) {
+        output->file = hg_file_open(path, HG_TO_WRITE);
+        status = output->file < 0 ? fail_errno(err, path, "") : HINGE_OK;
     } else {
-        status = open_temporary(output, exists ? &info : NULL, err);
+        status = open_temporary(output, &info, err);
     }
     if (status != HINGE_OK)
         free(output->target);
     return status;
 }
 
-/* Writes all of it, however little the system takes at once; a signal in between is no failure. */
 hinge_status hg_output_write(void *arg, const char *bytes, size_t size, hinge_error *err)
 {
-    struct hg_output *output = arg;
-    while (size > 0) {
-        ssize_t n = write(output->fd, bytes, HG_MIN(size, (size_t)1 << 30));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fail_errno(err, output->path, "");
-        bytes += n;
-        size -= (size_t)n;
-    }
-    return HINGE_OK;
+    const struct hg_output *output = arg;
+    return hg_file_write(output->file, bytes, size) ? HINGE_OK : fail_errno(err, output->path, "");
 }
 
 /* Brings the new file to the disk before it takes its name, so that after a crash the name stands for the old file or
  * the whole new one. */
 hinge_status hg_output_close(struct hg_output *output, hinge_status status, hinge_error *err)
 {
-    /* EINVAL: a file system that has nothing to synchronise */
-    if (status == HINGE_OK && output->temporary != NULL && fsync(output->fd) != 0 && errno != EINVAL)
+    if (status == HINGE_OK && output->temporary != NULL && !hg_file_sync(output->file))
         status = fail_errno(err, output->path, "");
-    if (close(output->fd) != 0 && status == HINGE_OK)
+    if (!hg_file_close(output->file) && status == HINGE_OK)
         status = fail_errno(err, output->path, "");
-    if (status == HINGE_OK && output->temporary != NULL && rename(output->temporary, output->target) != 0)
+    if (status == HINGE_OK && output->temporary != NULL && !hg_file_rename(output->temporary, output->target))
         status = fail_errno(err, output->path, "");
     if (status != HINGE_OK && output->temporary != NULL)
-        unlink(output->temporary);
+        hg_file_remove(output->temporary);
     hg_free(output->temporary);
     free(output->target);
     return status;

@@ -55,7 +55,7 @@ struct hg_output {
     const char *path; /* as given, for messages */
     char *target;     /* the file itself where path is a link */
     char *temporary;  /* NULL: written directly */
-    int fd;
+    int file;
 };
 
 hinge_status hg_output_open(struct hg_output *output, const char *path, hinge_error *err);

@@ -10,9 +10,7 @@
  */
 #include "lib/files/number.h"
 
-#include <errno.h>
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,15 +148,10 @@ static const char *parse_slowly(const char *p, const char *end, double *value)
         return NULL;
     memcpy(text, p, n);
     text[n] = '\0';
-    int saved = errno;
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    n = 0;
-    if (c != (locale_t)0) {
-        *value = strtod_l(text, &stop, c);
-        n = (size_t)(stop - text);
-        freelocale(c);
-    }
-    errno = saved;
+    double number = hg_number(text, &stop);
+    n = (size_t)(stop - text);
+    if (n > 0)
+        *value = number;
     if (text != few)
         hg_free(text);
     return n > 0 ? p + n : NULL;
