@@ -244,6 +244,8 @@ TEST(libsvm_chosen_columns)
     CHECK_READ("a", "1 1:3 2:7 3:-4\n2 5:1 2000000:0\n3 9:2\n", &two, 3, 3, 1, 7, 0, 5, 2, 0, 1, 0, 3, 0, 0, 2);
     CHECK_READ("a", "1 1:2 2:1\n", &((hinge_data_options){ .columns = some }), 1, 1, 1, sqrt(5));
     CHECK_READ("a", "1 1:3e300 3:4e300\n", &two, 1, 3, 1, 0, 0, 5e300);
+    CHECK_READ("a", "1 1:4e300 3:3e300\n1 1:3e-300 3:-4e-300 4:0\n1 1:-5e-324\n", &two, 3, 3, 1, 0, 0, 5e300, 1, 0, 0,
+               5e-300, 1, 0, 0, 4.9406564584124654e-324); /* squares would overflow, or be lost */
     CHECK_REFUSED("a", "1 1:1.7e308 3:1.7e308\n", &two, 1, "norm of features left out is too large");
     check_refused("a", "1 1:1", 5, &((hinge_data_options){ .columns = bad, .n_columns = 2 }), HINGE_EINVAL, 0,
                   "columns[1]: 2");

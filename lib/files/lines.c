@@ -286,9 +286,27 @@ static hinge_status refuse_value(const struct hg_line *line, const char *p, size
     return hg_fail_line(err, line, "value '%s' of index %zu %s", hg_excerpt(p, line->end).text, index, reason);
 }
 
+/* A norm as it is summed up: largest sqrt(sum), where no square overflows or is lost. Not by hypot, whose name of 2022
+ * in the GNU C library would keep binaries from older systems. */
+struct norm {
+    double largest, sum;
+};
+
+static void add_to_norm(struct norm *norm, double value)
+{
+    value = fabs(value);
+    if (value == 0)
+        return;
+    const double ratio = value > norm->largest ? norm->largest / value : value / norm->largest;
+    if (value > norm->largest)
+        *norm = (struct norm){ value, 1 + norm->sum * ratio * ratio };
+    else
+        norm->sum += ratio * ratio;
+}
+
 /* Reads pair by pair, and stops at the first that is wrong, or at a comment. The inner loop of loading: a pair of short
  * index and value takes two loads. Values 0 are left out, but for -0, as rows are cleared to 0. `rest` sums up what is
- * left out as its norm, by hypot, which does not overflow. */
+ * left out as its norm. */
 hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial, size_t *nonzeros,
                            hinge_error *err)
 {
@@ -296,7 +314,7 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
         HG_TRY(read_serial(line, serial, err));
     const char *p = line->p, *end = line->end;
     size_t previous = 0, index, cols = row->data == NULL ? 0 : row->cols, count = 0;
-    double rest = 0;
+    struct norm norm = { 0 };
     for (p = hg_skip_blanks(p, end); p < end; p = hg_skip_blanks(p, end)) {
         double value = 0;
         const char *start = p, *number = parse_index(p, end, &index);
@@ -314,7 +332,7 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
         if (value == 0 && !signbit(value))
             continue;
         if (row->columns != NULL && (index = hg_columns_place(row->columns, index)) == 0) {
-            rest = hypot(rest, value);
+            add_to_norm(&norm, value);
             continue;
         }
         if (index > cols) {
@@ -327,6 +345,7 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
         count += hg_row_nonzero(row, value);
     }
     if (row->rest && cols > 0) {
+        const double rest = norm.largest * sqrt(norm.sum);
         if (!isfinite(rest) || !hg_row_set(row, cols - 1, rest))
             return hg_fail_line(err, line, "the norm of features left out is too large");
         count += hg_row_nonzero(row, rest);
