@@ -62,6 +62,11 @@ has_no_run_path() {
     done
 }
 
+# one_folder: programs are told of one folder of headers, hinge's own
+one_folder() {
+    flags=$(pkg-config --cflags hinge) && echo "$flags" && [ "${flags% }" = "-I$prefix/include" ]
+}
+
 # --- a Meson subproject; its tools are asked for, so that the command is installed too
 mkdir subprojects
 ln -s "$source" subprojects/hinge
@@ -93,6 +98,7 @@ step 'installed, Meson: set up' meson setup installed --wrap-mode=nofallback
 step 'installed, Meson: build' ninja -C installed
 step 'installed, Meson: C' uses_ours installed/use
 step 'installed, Meson: C++' uses_ours installed/use++
+step 'pkg-config: headers' one_folder
 step 'pkg-config: build' make
 step 'pkg-config: C' uses_ours ./use
 step 'pkg-config: C++' uses_ours ./use++
