@@ -91,8 +91,8 @@ PLACE(place_narrow, float)
 /* Makes the body of a sweep: v is VALUE (of entry j), and AFTER is done with it. It finds the least v + up and the
  * largest v + down and their places, in types SUM. A block is the best where it is strictly better than those before,
  * and places are looked for from its beginning: so the first of equal entries is found, at any width of vectors. g must
- * hold v by then, since places are found by it. */
-#define EXTREMES(SUM, PLACE_NAME, LARGEST, VALUE, AFTER)                                                       \
+ * hold v by then, since places are found by it. BOTH: the largest one's place is wanted too. */
+#define EXTREMES(SUM, PLACE_NAME, LARGEST, BOTH, VALUE, AFTER)                                                 \
     struct hg_extremes e = { INFINITY, -INFINITY, n, n, 0 };                                                   \
     size_t low_block = 0, high_block = 0;                                                                      \
     SUM nan = 0;                                                                                               \
@@ -115,7 +115,7 @@ PLACE(place_narrow, float)
     mark_none(&e, LARGEST);                                                                                    \
     if (e.low < INFINITY)                                                                                      \
         e.i_low = PLACE_NAME(low_block, n, g, up, e.low);                                                      \
-    if (e.high > -INFINITY)                                                                                    \
+    if ((BOTH) && e.high > -INFINITY)                                                                          \
         e.i_high = PLACE_NAME(high_block, n, g, down, e.high);                                                 \
     e.nan = (double)nan;                                                                                       \
     return e;
@@ -124,22 +124,22 @@ PLACE(place_narrow, float)
  * told once for all entries, without a branch. */
 static struct hg_extremes scan(size_t n, const double *g, const double *up, const double *down)
 {
-    EXTREMES(double, place, DBL_MAX, g[j], nan += v * 0.0)
+    EXTREMES(double, place, DBL_MAX, true, g[j], nan += v * 0.0)
 }
 
 static struct hg_extremes scan_narrow(size_t n, const float *g, const float *up, const float *down)
 {
-    EXTREMES(float, place_narrow, (double)FLT_MAX, g[j], nan += v * 0.0F)
+    EXTREMES(float, place_narrow, (double)FLT_MAX, true, g[j], nan += v * 0.0F)
 }
 
 /* Makes NAME: a step of two entries, g[j] += ci K_i[j] + cj K_j[j], and the extremes of the new g in the same sweep, so
- * that g is read and written once a step. */
+ * that g is read and written once a step; but for the place of the highest, as no step asks for it. */
 #define STEP(NAME, SUM, REAL, PLACE_NAME, LARGEST)                                                             \
     static struct hg_extremes NAME(size_t n, SUM *restrict g, double di, const REAL *ki, double dj,            \
                                    const REAL *kj, const SUM *up, const SUM *down)                             \
     {                                                                                                          \
         SUM ci = (SUM)di, cj = (SUM)dj;                                                                        \
-        EXTREMES(SUM, PLACE_NAME, LARGEST, g[j] + (ci * (SUM)ki[j] + cj * (SUM)kj[j]), g[j] = v)               \
+        EXTREMES(SUM, PLACE_NAME, LARGEST, false, g[j] + (ci * (SUM)ki[j] + cj * (SUM)kj[j]), g[j] = v)        \
     }
 
 STEP(step_f32, double, float, place, DBL_MAX)

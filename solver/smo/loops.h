@@ -27,7 +27,7 @@ struct hg_unit {
 struct hg_loops {
     struct hg_adders add;
     struct hg_extremes (*scan)(size_t n, const double *g, const double *up, const double *down);
-    /* An inner step: g += di * ki + dj * kj, then the extremes as scan finds them. */
+    /* An inner step: g += di * ki + dj * kj, then the extremes as scan finds them, but for i_high, which is n. */
     struct hg_extremes (*step_f32)(size_t n, double *g, double di, const float *ki, double dj, const float *kj,
                                    const double *up, const double *down);
     struct hg_extremes (*step_f64)(size_t n, double *g, double di, const double *ki, double dj, const double *kj,
@@ -42,7 +42,7 @@ struct hg_loops {
      * What is behind them in out, up to cap, may be overwritten. */
     size_t (*below)(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out, size_t cap);
     /* Do scan, step and second with everything in f32, second with no units but tau: about 1e-6 of the largest |g| is
-     * lost in a thousand steps, and second ranks by gains good to 3 digits. i_high of a step is not looked for. */
+     * lost in a thousand steps, and second ranks by gains good to 3 digits. */
     struct hg_extremes (*scan_narrow)(size_t n, const float *g, const float *up, const float *down);
     struct hg_extremes (*step_narrow)(size_t n, float *g, double di, const float *ki, double dj, const float *kj,
                                       const float *up, const float *down);
