@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { PATH = 4096 };
 
@@ -128,15 +129,22 @@ static hinge_status read_manifest(const struct hm_save *s, struct manifest *m, u
     if (!hg_file_look(path).exists)
         return HINGE_OK;
     HG_TRY(hg_bytes_read(&bytes, path, err));
-    FILE *file = fmemopen((void *)bytes.data, bytes.size, "r");
-    bool ok = file != NULL && fscanf(file, "hinge-mpi 1\nidentity %" SCNx64 "\ngeneration %" SCNu64 "\nranks %" SCNu64,
-                                     &m->identity, &m->generation, &m->ranks) == 3 && m->ranks - 1 < 1u << 24;
+    struct hg_text text = { 0 };
+    int length = 0;
+    hg_text_add(&text, bytes.data, bytes.size);
+    hg_text_add(&text, "", 1);
+    bool ok = !text.no_memory;
+    ok = ok && sscanf(text.data, "hinge-mpi 1\nidentity %" SCNx64 "\ngeneration %" SCNu64 "\nranks %" SCNu64 "%n",
+                      &m->identity, &m->generation, &m->ranks, &length) == 3;
+    ok = ok && m->ranks - 1 < 1u << 24;
     *hash = ok ? hg_alloc(m->ranks, sizeof **hash) : NULL;
     ok = *hash != NULL;
-    for (size_t k = 0; ok && k < m->ranks; k++)
-        ok = fscanf(file, "%" SCNx64, &(*hash)[k]) == 1;
-    if (file != NULL)
-        fclose(file);
+    char *at = ok ? text.data + length : NULL, *begin = at;
+    for (size_t k = 0; ok && k < m->ranks; k++, begin = at) {
+        (*hash)[k] = strtoull(begin, &at, 16);
+        ok = at != begin;
+    }
+    hg_text_free(&text);
     hg_bytes_free(&bytes);
     m->found = ok;
     if (ok)

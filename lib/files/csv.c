@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 /* Holds the layout, and what is read by it. */
 struct csv {
@@ -56,7 +55,7 @@ static bool is_truth(const char *p, const char *stop)
 {
     static const char *const words[] = { "true", "false", "t", "f", "yes", "no" };
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-        if (strlen(words[k]) == (size_t)(stop - p) && strncasecmp(words[k], p, strlen(words[k])) == 0)
+        if (hg_same_letters(p, stop, words[k]))
             return true;
     return false;
 }

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- the matrix ---------------------------------------------------------------------------------------- */
 
@@ -340,7 +339,7 @@ static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data
 static bool ends_with(const char *name, size_t length, const char *ending)
 {
     size_t n = strlen(ending);
-    return length >= n && strncasecmp(name + length - n, ending, n) == 0;
+    return length >= n && hg_same_letters(name + length - n, name + length, ending);
 }
 
 /* Tells the format by the option, the bytes of .npy, or the name's ending, packed or not; all else is LIBSVM's text. */

@@ -40,11 +40,13 @@ const char *hg_first_line(const char *text, const char *p, const char *limit)
  * the last one is looked for, as indices ascend. */
 static size_t last_index_before(const char *p, const char *end)
 {
-    const char *colon = memrchr(p, ':', (size_t)(end - p));
+    const char *colon = end;
     size_t index = 0;
-    if (colon == NULL)
+    while (colon > p && colon[-1] != ':')
+        colon--;
+    if (colon == p)
         return 0;
-    const char *digits = colon;
+    const char *digits = --colon;
     while (digits > p && colon - digits < 20 && (unsigned char)(digits[-1] - '0') < 10)
         digits--;
     return hg_parse_size(digits, colon, &index) == colon && index <= INT_MAX ? index : 0;
@@ -190,6 +192,17 @@ struct hg_excerpt hg_excerpt(const char *p, const char *end)
 bool hg_same_word(const char *p, const char *end, const char *word)
 {
     return (size_t)(end - p) == strlen(word) && memcmp(p, word, (size_t)(end - p)) == 0;
+}
+
+/* Knows the letters of ASCII alone, whatever the locale. */
+bool hg_same_letters(const char *p, const char *end, const char *word)
+{
+    for (; p < end && *word != '\0'; p++, word++) {
+        unsigned char other = (unsigned char)(*p ^ *word), letter = (unsigned char)((*word | 0x20) - 'a');
+        if (other != 0 && (other != 0x20 || letter >= 26))
+            return false;
+    }
+    return p == end && *word == '\0';
 }
 
 /* Takes a number up to a blank or the line's end: "1x" is none. */

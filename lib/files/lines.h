@@ -86,6 +86,7 @@ static inline const char *hg_word_end(const char *p, const char *end)
 
 /* [p, end) is this word. */
 bool hg_same_word(const char *p, const char *end, const char *word);
+bool hg_same_letters(const char *p, const char *end, const char *word); /* in capitals or not */
 
 /* Reads the finite number at line->p, followed by a blank or the line's end; moves line->p behind it. what names it in
  * messages. */

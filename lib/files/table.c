@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 enum { NAME_ROOM = 32 };
 
@@ -98,7 +97,7 @@ bool hg_is_missing(const char *begin, const char *stop)
 {
     static const char *const words[] = { "", "na", "n/a", "nan", "null", "?" };
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-        if (strlen(words[k]) == (size_t)(stop - begin) && strncasecmp(words[k], begin, strlen(words[k])) == 0)
+        if (hg_same_letters(begin, stop, words[k]))
             return true;
     return false;
 }

@@ -26,18 +26,26 @@ struct polynomial {
     double *coefficient;       /* [dimension] */
 };
 
+static size_t common_divisor(size_t a, size_t b)
+{
+    while (b != 0) {
+        size_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 /* C(d + degree, degree), false where it is not below SIZE_MAX; exact: each partial product is a binomial. */
 static bool binomial(size_t d, size_t degree, size_t *result)
 {
-    size_t small = HG_MIN(d, degree), large = HG_MAX(d, degree);
-    __extension__ typedef unsigned __int128 wide;
-    wide value = 1;
+    size_t small = HG_MIN(d, degree), large = HG_MAX(d, degree), value = 1;
     for (size_t k = 1; k <= small; k++) {
-        value = value * (large + k) / k;
-        if (value >= SIZE_MAX)
+        size_t common = common_divisor(value, k); /* what is left of k divides large + k */
+        if (!hg_mul(value / common, (large + k) / (k / common), &value) || value == SIZE_MAX)
             return false;
     }
-    *result = (size_t)value;
+    *result = value;
     return true;
 }
 
