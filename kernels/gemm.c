@@ -1,8 +1,8 @@
 /*
  * Tiles by GEMM (maker.h): dot products of vectors as they are, and a map. In f64 small distances are
  * taken from the vectors' differences, as norms and dot products do not tell them. GEMM is the maker for all points
- * that no other is faster for (hg_tiler_choose): dense vectors of many features, above all. Its
- * sides are those of the user's kernel too.
+ * that no other is faster for (hg_tiler_choose): dense vectors of many features, above all. Few rows go without its
+ * packing (few.c). Its sides are those of the user's kernel too.
  */
 #include "kernels/maker.h"
 
@@ -139,13 +139,20 @@ void hg_map_dots(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     }
 }
 
+enum { FEW = 12, LEAST = 64 }; /* rows, and features, of which GEMM's packing takes longer than the products (few.c) */
+
 /* Makes dots = X_I X_J' for the part's rows I and the tile's columns J. */
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     const void *a = (const char *)p->left->x + p->row0 * p->left->ld * hg_size_of(t->type), *b = p->right->x;
     int m = (int)p->m, n = (int)p->right->count, d = (int)t->d, ld = (int)p->ld;
     int lda = (int)HG_MAX(p->left->ld, (size_t)1), ldb = (int)HG_MAX(p->right->ld, (size_t)1); /* d may be 0 */
-    if (t->type == HINGE_F32)
+    bool few = p->m <= FEW && t->d >= LEAST;
+    if (few && t->type == HINGE_F32)
+        t->maps->few->dots32(a, p->left->ld, p->m, b, p->right->ld, p->right->count, t->d, p->dots, p->ld);
+    else if (few)
+        t->maps->few->dots64(a, p->left->ld, p->m, b, p->right->ld, p->right->count, t->d, p->dots, p->ld);
+    else if (t->type == HINGE_F32)
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, d, 1, a, lda, b, ldb, 0, p->dots, ld);
     else
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, d, 1, a, lda, b, ldb, 0, p->dots, ld);

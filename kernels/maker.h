@@ -193,6 +193,14 @@ struct hg_differences {
     void (*sums64)(const double *x, size_t ld, size_t rows, const double *panel, size_t d, double *out, size_t ld_out);
 };
 
+/* few.c: out [rows][cols] = <x_r, z_c>, vectors of d features, ldx and ldz values apart; out is ld values a row. */
+struct hg_few {
+    void (*dots32)(const float *x, size_t ldx, size_t rows, const float *z, size_t ldz, size_t cols, size_t d,
+                   float *out, size_t ld);
+    void (*dots64)(const double *x, size_t ldx, size_t rows, const double *z, size_t ldz, size_t cols, size_t d,
+                   double *out, size_t ld);
+};
+
 /* ---- cost.c: what counted work decides --------------------------------------------------------------------------- */
 
 /* True where lists are faster than GEMM: vectors of d features with so many non-zeros on average. */

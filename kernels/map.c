@@ -272,6 +272,7 @@ exp_side64(struct scale64 c, double norm, const double *dot, const double *norms
 /* ---- the tables -------------------------------------------------------------------------------------------------- */
 
 extern const struct hg_differences GLUE(hg_differences_, HG_LEVEL);
+extern const struct hg_few GLUE(hg_few_, HG_LEVEL);
 
 const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .level = TEXT(HG_LEVEL),
@@ -283,6 +284,7 @@ const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .sum32 = sum32,
     .sum64 = sum64,
     .differences = &GLUE(hg_differences_, HG_LEVEL),
+    .few = &GLUE(hg_few_, HG_LEVEL),
 #if NUMBER == 4
     .counts = hg_count_rows,
     .add_codes = hg_sum_codes,

@@ -29,6 +29,7 @@ enum { HG_MAP_BLOCK = 32 }; /* entries that are mapped together */
 struct hg_panel_job;
 struct hg_sums;
 struct hg_differences;
+struct hg_few;
 
 struct hg_maps {
     const char *level; /* "plain", "v2", "v3", "v4" */
@@ -49,6 +50,7 @@ struct hg_maps {
     void (*sum32)(const struct hg_sums *sums, size_t row, size_t n, float *values);
     void (*sum64)(const struct hg_sums *sums, size_t row, size_t n, double *values);
     const struct hg_differences *differences; /* maker.h */
+    const struct hg_few *few;                 /* maker.h */
     hg_hamming_rows *counts; /* NULL below HG_COUNTS_LEVEL, and so the others: */
     hg_add_codes *add_codes;
     hg_decode *decode;

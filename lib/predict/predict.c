@@ -27,11 +27,13 @@ enum { WIDE = 64 }; /* features from which on values by integers take as long in
 enum { TRIED = 16, TRIAL_ROWS = 512, TRIAL_VALUES = 1 << 19 }; /* so many are tried in f32, of at least so many */
 
 /* Returns the examples of a block: by their number alone, so that the bits do not depend on the threads. Few examples'
- * lists stay in L1, but GEMM packs all SVs anew for each block, so its blocks are an eighth of the examples. */
+ * lists stay in L1, but GEMM packs all SVs anew for each block, so its blocks are an eighth of the examples, and 32 at
+ * least. */
 static size_t block_rows(const struct hg_prediction *j)
 {
-    size_t rows = j->x.n, some = j->tiler.maker->keeps ? 32 : (rows / 8 + 31) / 32 * 32;
-    return rows >= 2048 ? HG_TILE_ROWS : rows >= 128 ? some : HG_MIN(rows, (size_t)8);
+    bool keeps = j->tiler.maker->keeps;
+    size_t rows = j->x.n, some = keeps ? 32 : (rows / 8 + 31) / 32 * 32;
+    return rows >= 2048 ? HG_TILE_ROWS : rows >= 128 ? some : HG_MIN(rows, keeps ? (size_t)8 : (size_t)32);
 }
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
