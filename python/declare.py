@@ -11,7 +11,8 @@ import tempfile
 
 import cffi
 
-HEADERS = ("hinge/hinge.h", "hinge/io.h", "hinge/scaling.h", "hinge/select.h", "hinge/theory.h", "hinge/qp.h")
+HEADERS = ("hinge/hinge.h", "hinge/io.h", "hinge/scaling.h", "hinge/select.h", "hinge/theory.h", "hinge/qp.h",
+           "hinge/explain.h")
 
 
 def preprocessed(compiler, include):

@@ -52,7 +52,7 @@ ROOMS = {
     "lib/train": TRAINING, "lib/predict": GROUND + ("kernels", "lib/data", "lib/model"),
     "lib/folds": GROUND + ("lib/data", "lib/model", "lib/train", "lib/predict"),
     "lib/certify": TRAINING, "lib/select": LIB, "lib/files": GROUND + ("lib/data", "lib/model", "lib/folds"),
-    "lib/theory": LIB,
+    "lib/theory": LIB, "lib/explain": GROUND + ("kernels", "lib/data", "lib/model"),
     "include": (), "mpi": LIB + ("lib/certify", "lib/select", "lib/files"),
     "compat": GROUND + ("lib/data", "lib/model", "lib/predict", "lib/folds", "lib/files"),
     "tools": (), "examples": (), "benchmarks": (),

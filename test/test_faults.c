@@ -7,6 +7,7 @@
 #include "test/support.h"
 #include "hg_config.h"
 
+#include <hinge/explain.h>
 #include <hinge/io.h>
 #include <hinge/qp.h>
 #include <hinge/scaling.h>
@@ -403,6 +404,30 @@ static hinge_status call_probability(const void *arg, uint64_t *hash, hinge_erro
     return status;
 }
 
+static hinge_status call_explain(const void *arg, uint64_t *hash, hinge_error *err)
+{
+    const struct subject *s = arg;
+    size_t size = 4 * CLASSES * s->x->cols * sizeof(double);
+    hinge_matrix few = *s->x;
+    double *values = malloc(size), base[CLASSES];
+    assert_non_null(values);
+    few.rows = 4;
+    for (int with = 0; with < 2; with++) {
+        scribble(values, size);
+        scribble(base, sizeof base);
+        hinge_status status = FAULTED(hinge_explain(s->model, &few, with ? &few : NULL, s->options, values, base, err));
+        check_output(status, values, size, hash);
+        check_output(status, base, sizeof base, hash);
+        if (status != HINGE_OK)
+            return free(values), status;
+    }
+    scribble(values, size);
+    hinge_status status = FAULTED(hinge_gradients(s->model, &few, s->options, values, err));
+    check_output(status, values, size, hash);
+    free(values);
+    return status;
+}
+
 static hinge_status call_certify(const void *arg, uint64_t *hash, hinge_error *err)
 {
     const struct subject *s = arg;
@@ -504,6 +529,7 @@ TEST(looks_at_models)
         s.params.threads = options[i].threads;
         fail_allocations("predict", call_predict, &s);
         fail_allocations("probabilities", call_probability, &s);
+        fail_allocations("explain", call_explain, &s);
         fail_allocations("certify", call_certify, &s);
         fail_allocations("kinds", call_kinds, &s);
         fail_allocations("kinds of each problem", call_kinds_each, &s);
@@ -511,6 +537,7 @@ TEST(looks_at_models)
         fail_allocations("format", call_format, &s);
         s.model = linear.model;
         fail_allocations("predict, linear", call_predict, &s);
+        fail_allocations("explain, linear", call_explain, &s);
     }
     /* more than one stretch of rows */
     struct set many = set_two_class(11, 9000, 4, 1);
