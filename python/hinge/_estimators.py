@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._exchange import Exchange
 from ._library import InvalidArgument, Watch, uses_gamma
 from ._model import Model, train_watched
 from ._select import grid_search
@@ -46,7 +47,7 @@ def _variance(X: np.ndarray, weights: np.ndarray | None) -> float:
     return float(sum(w[b] @ np.square(X[b] - mean, dtype=np.float64).sum(axis=1) for b in blocks)) / total
 
 
-class Machine(BaseEstimator):
+class Machine(Exchange, BaseEstimator):
     """What all five have in common."""
 
     kernel: Any

@@ -418,3 +418,87 @@ def test_docstrings_and_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert page.failures("# Estimators", before=False) == 0
     assert (tmp_path / "regions.png").stat().st_size > 1000
+
+
+# ---- to and from scikit-learn ---------------------------------------------------------------------------------------
+
+def values_of(model, X):
+    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+
+
+def of_differences(A, B):
+    return np.exp(-0.2 * np.abs(A[:, None, :] - B[None, :, :]).sum(axis=2))
+
+
+@pytest.mark.parametrize("kind", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid", "precomputed", of_differences])
+@pytest.mark.parametrize("order", [(1, 0), (2, 0, 1)])
+def test_to_and_from_scikit_learn(kind, kernel, order):
+    X, y = classes(len(order), order, n=90)
+    X += 2 * (kind == "OneClassSVM")  # around 0 LIBSVM's does not end with a linear kernel
+    new = np.random.default_rng(5400005).normal(size=(40, X.shape[1]))
+    if kernel == "precomputed":
+        X, new = X @ X.T, new @ X.T
+    y = y if kind.endswith("SVC") else X[:, 0]
+    settings = {"kernel": kernel, "gamma": 0.05, "coef0": 0.1, **({"nu": 0.7} if "nu" in vars(getattr(
+        hinge.sklearn, kind)()) else {}), **({"class_weight": "balanced"} if kind == "SVC" else {})}
+    ours, theirs = (getattr(m, kind)(**settings, tol=1e-6).fit(X, y) for m in (hinge.sklearn, sklearn.svm))
+    given, taken = ours.to_sklearn(), getattr(hinge.sklearn, kind).from_sklearn(theirs)
+    for one, other in ((given, ours), (taken, theirs)):
+        scale = np.abs(values_of(other, new)).max()
+        assert np.allclose(values_of(one, new), values_of(other, new), rtol=0, atol=1e-11 * scale)
+        assert np.array_equal(one.predict(new), other.predict(new)) or kind.endswith("SVR")
+        for name in ("classes_", "dual_coef_", "intercept_", "n_support_", "class_weight_", "offset_", "n_iter_"):
+            assert np.array_equal(getattr(one, name, 0), getattr(other, name, 0)), name
+        if kernel != of_differences:
+            assert np.array_equal(one.support_, other.support_)
+            assert np.array_equal(one.support_vectors_, other.support_vectors_)
+        if kernel == "linear":
+            assert np.allclose(one.coef_, other.coef_)
+        again = pickle.loads(pickle.dumps(one))
+        assert np.array_equal(values_of(again, new), values_of(one, new))
+    assert {k: v for k, v in given.get_params().items() if k != "cache_size"}.items() <= {
+        **ours.get_params(), "probability": given.get_params().get("probability")}.items()
+    if kernel in ("rbf", "linear", "poly"):  # positive semi-definite: there is an optimum, which LIBSVM has found
+        assert taken.certificate(X, y)["kkt"] < 2e-6 * max(1, np.abs(y).max() if kind.endswith("SVR") else 1) * scale
+
+
+def test_what_scikit_learn_has_not_is_refused():
+    X, y = classes(3, (2, 0, 1))
+    with pytest.raises(ValueError, match="one_vs_rest"):
+        SVC(multiclass="one_vs_rest").fit(X, y).to_sklearn()
+    with pytest.raises(ValueError, match="matern32"):
+        SVC(kernel="matern32").fit(X, y).to_sklearn()
+    with pytest.raises(TypeError, match="takes a sklearn.svm.SVC"):
+        SVC.from_sklearn(sklearn.svm.SVR())
+    with pytest.raises(TypeError, match="has no QuantileSVR"):
+        QuantileSVR.from_sklearn(sklearn.svm.SVR())
+    for call in (SVC().to_sklearn, lambda: SVC.from_sklearn(sklearn.svm.SVC())):
+        with pytest.raises(sklearn.exceptions.NotFittedError):
+            call()
+    search = SVCGrid(C=[0.1, 3.0], gamma=[0.01, 0.3], cv=3).fit(X, y)
+    assert search.to_sklearn().C == search.best_params_["C"]
+    assert np.allclose(search.to_sklearn().decision_function(X), search.decision_function(X))
+    quantile = QuantileSVR(quantile=0.8, gamma=0.2).fit(X, X[:, 0])
+    assert np.allclose(quantile.to_sklearn().predict(X), quantile.predict(X))
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    theirs = sklearn.svm.SVC().fit(scipy_sparse.csr_matrix(X), y)
+    assert np.allclose(SVC.from_sklearn(theirs).decision_function(X), theirs.decision_function(X))
+
+
+@pytest.mark.parametrize("kind, settings", [("SVC", {}), ("NuSVC", {"nu": 0.3}), ("SVR", {}), ("OneClassSVM", {})])
+@pytest.mark.parametrize("order", [(1, 0), (2, 0, 1)])
+def test_onnx(kind, settings, order):
+    skl2onnx, onnxruntime = pytest.importorskip("skl2onnx"), pytest.importorskip("onnxruntime")
+    X, y = classes(len(order), order)
+    X = X.astype(np.float32)
+    model = getattr(hinge.sklearn, kind)(gamma=0.1, **settings).fit(X, y if kind.endswith("SVC") else X[:, 0])
+    types = [("x", skl2onnx.common.data_types.FloatTensorType([None, X.shape[1]]))]
+    options = {"zipmap": False} if kind.endswith("SVC") else None
+    onnx = skl2onnx.convert_sklearn(model.to_sklearn(), initial_types=types, options=options and {"zipmap": False})
+    session = onnxruntime.InferenceSession(onnx.SerializeToString(), providers=["CPUExecutionProvider"])
+    told = np.asarray(session.run(None, {"x": X})[0]).ravel()
+    if kind == "SVR":
+        assert np.allclose(told, model.predict(X), atol=1e-4)
+    else:
+        assert np.array_equal(told, model.predict(X))
