@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import _ovr_decision_function, check_classificatio
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._exchange import Exchange
-from ._library import InvalidArgument, Watch, uses_gamma
+from ._library import InvalidArgument, Watch, uses_gamma, variance_of
 from ._model import Model, train_watched
 from ._select import grid_search
 
@@ -36,15 +36,6 @@ def _own_names() -> Iterator[None]:
 
 
 TAKEN = [np.float64, np.float32, np.uint8, np.int8]  # types of rows that are no copies
-
-
-def _variance(X: np.ndarray, weights: np.ndarray | None) -> float:
-    """The variance of all values of X, rows weighted, without a copy of X; equal weights are as good as none."""
-    blocks = [slice(i, i + 4096) for i in range(0, len(X), 4096)]
-    w = np.ones(len(X)) if weights is None else weights / weights.max()
-    total = float(w.sum()) * X.shape[1]
-    mean = sum(w[b] @ X[b].sum(axis=1, dtype=np.float64) for b in blocks) / total
-    return float(sum(w[b] @ np.square(X[b] - mean, dtype=np.float64).sum(axis=1) for b in blocks)) / total
 
 
 class Machine(Exchange, BaseEstimator):
@@ -97,7 +88,7 @@ class Machine(Exchange, BaseEstimator):
         if self.gamma == "auto":
             return 1 / X.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
-            variance = _variance(X, weights)
+            variance = variance_of(X, weights)
         if not np.isfinite(variance):
             raise ValueError("The dual coefficients or intercepts are not finite: gamma='scale' goes by the "
                              "variance of X, which overflows; scale the data")

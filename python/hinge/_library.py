@@ -161,6 +161,15 @@ def array_of(values: Any, kind: Any, name: str, n: int | None = None) -> np.ndar
     return array
 
 
+def variance_of(X: np.ndarray, weights: np.ndarray | None) -> float:
+    """The variance of all values of X, rows weighted, without a copy of X; equal weights are as good as none."""
+    blocks = [slice(i, i + 4096) for i in range(0, len(X), 4096)]
+    w = np.ones(len(X)) if weights is None else weights / weights.max()
+    total = float(w.sum()) * X.shape[1]
+    mean = sum(w[b] @ X[b].sum(axis=1, dtype=np.float64) for b in blocks) / total
+    return float(sum(w[b] @ np.square(X[b] - mean, dtype=np.float64).sum(axis=1) for b in blocks)) / total
+
+
 def assign(struct: Any, field: str, value: Any, name: str | None = None) -> None:
     """Sets a number of a structure's; name: what the caller knows it by."""
     try:

@@ -254,11 +254,11 @@ def test_one_vs_rest():
 def test_gamma_scale_with_weights_and_float32():
     X = np.random.default_rng(0).normal(3, 2, size=(9000, 4))
     assert SVR().fit(X[:50], X[:50, 0])._gamma == pytest.approx(1 / (4 * X[:50].var()))
-    assert hinge._estimators._variance(X, None) == pytest.approx(X.var(), rel=1e-12)
-    assert hinge._estimators._variance(X, np.full(9000, 0.01)) == hinge._estimators._variance(X, None)
+    assert hinge._library.variance_of(X, None) == pytest.approx(X.var(), rel=1e-12)
+    assert hinge._library.variance_of(X, np.full(9000, 0.01)) == hinge._library.variance_of(X, None)
     weights = np.random.default_rng(1).integers(0, 3, 9000)
-    assert hinge._estimators._variance(X, weights.astype(float)) == pytest.approx(np.repeat(X, weights, axis=0).var())
-    assert hinge._estimators._variance(X.astype(np.float32), None) == pytest.approx(X.var(), rel=1e-6)
+    assert hinge._library.variance_of(X, weights.astype(float)) == pytest.approx(np.repeat(X, weights, axis=0).var())
+    assert hinge._library.variance_of(X.astype(np.float32), None) == pytest.approx(X.var(), rel=1e-6)
 
 
 # ---- the rest of scikit-learn ---------------------------------------------------------------------------------------
