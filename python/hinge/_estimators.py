@@ -14,8 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from ._exchange import Exchange
-from ._library import InvalidArgument, Watch, uses_gamma, variance_of
+from ._library import InvalidArgument, Watch, host, uses_gamma, variance_of
 from ._model import Model, train_watched
 from ._select import grid_search
 
@@ -38,7 +39,7 @@ def _own_names() -> Iterator[None]:
 TAKEN = [np.float64, np.float32, np.uint8, np.int8]  # types of rows that are no copies
 
 
-class Machine(Exchange, BaseEstimator):
+class Machine(CallbackSupportMixin, Exchange, BaseEstimator):
     """What all five have in common."""
 
     kernel: Any
@@ -60,6 +61,7 @@ class Machine(Exchange, BaseEstimator):
         """X, or X and y, as arrays that are no copies where X is one of floats."""
         if hasattr(X, "tocsr"):
             raise ValueError("Sparse input: hinge takes dense arrays only; use X.toarray()")
+        X, y = host(X, "X"), y if isinstance(y, str) else host(y, "y")
         if callable(self.kernel) and np.asarray(X).dtype.kind not in "fiub":
             return X if isinstance(y, str) else (X, np.asarray(y))  # the function's own business
         return validate_data(self, X, y, dtype=TAKEN, order=None, **validation)
@@ -109,18 +111,20 @@ class Machine(Exchange, BaseEstimator):
                     precision="f64" if self.precision == "auto" and n <= _SMALL else self.precision,
                     time_limit=self.time_limit or 0)
 
-    def _train(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None, problems: int, **more: Any) -> Model:
+    def _train(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None, problems: int,
+               calibrate: str | None = None, tasks: Tasks | None = None, **more: Any) -> Model:
         kernel, self._X_fit = self.kernel, None
+        tasks = tasks or Tasks(self, X, y, weights)
         shape = X.shape if hasattr(X, "shape") else (len(X),)
         if callable(kernel) and not isinstance(X, np.ndarray):
             self._X_fit, X, kernel = X, self._values(X, X), "precomputed"
         if kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(f"Precomputed matrix must be a square matrix: it is {X.shape[0]} x {X.shape[1]}")
         self._gamma = self._gamma_of(X, weights)
-        watch = Watch(self._print if self.verbose else None, problems)
+        watch = Watch(tasks.look if self.verbose or tasks.context else None, problems)
         with _own_names():
             model = train_watched(X, y, watch, kernel=kernel, gamma=self._gamma, sample_weight=weights,
-                                  **self._settings(len(X)), **more)
+                                  probability=calibrate is not None, **self._settings(len(X)), **more)
         self._model, self.shape_fit_, self.report_ = model, shape, model.report
         self.objective_ = self.report_["objective"]
         self._iterations = watch.iterations.astype(np.int32)
@@ -128,6 +132,7 @@ class Machine(Exchange, BaseEstimator):
         self._take(X, kernel == "precomputed")
         if watch.interrupted:
             raise KeyboardInterrupt
+        tasks.end()
         return model
 
     def _print(self, progress: dict[str, Any]) -> None:
@@ -226,13 +231,14 @@ class Machine(Exchange, BaseEstimator):
 
 def _is_calibrated(self: Any) -> bool:
     if not getattr(self, "_model", None) or not self._model.calibrated:
-        raise AttributeError("predict_proba is available after calibrate(X, y)")
+        raise AttributeError("predict_proba is available after fit(X, y, calibrate='cv') or calibrate(X, y)")
     return True
 
 
 class Classifier(ClassifierMixin, Machine):
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, calibrate: str | None = None) -> Any:
         """Fit the model.
 
         Parameters
@@ -243,11 +249,15 @@ class Classifier(ClassifierMixin, Machine):
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
             A weight of 2 is the row twice; 0 or less leaves it out.
+        calibrate : {"cv"}, optional
+            Make ``predict_proba`` available by five folds of these rows, which share kernel values with the fit.
 
         Returns
         -------
         self
         """
+        if calibrate not in (None, "cv"):
+            raise ValueError(f"calibrate is {calibrate!r}, not None or 'cv'")
         X, y = self._rows(X, y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
@@ -265,7 +275,8 @@ class Classifier(ClassifierMixin, Machine):
         if not np.isin(np.arange(k), left).all():
             raise ValueError(f"sample_weight: a class of {self.classes_} has no row of weight > 0")
         self._train(X, codes, weights, k if self.multiclass == "one_vs_rest" and k > 2 else k * (k - 1) // 2,
-                    positive_class=0.0, class_weight=dict(enumerate(self.class_weight_)), multiclass=self.multiclass)
+                    calibrate=calibrate, positive_class=0.0, class_weight=dict(enumerate(self.class_weight_)),
+                    multiclass=self.multiclass)
         return self
 
     _one_class = "Invalid input - all samples with positive weights belong to the same class"
@@ -418,6 +429,7 @@ def _pair(i: int, j: int, k: int) -> int:
 
 class Regressor(RegressorMixin, Machine):
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the model.
 
@@ -469,7 +481,7 @@ class Search(Machine):
     gamma: Any
     _groups: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **more: Any) -> Any:
         """Search, and fit the best on all rows.
 
         Parameters
@@ -478,6 +490,7 @@ class Search(Machine):
             As for the estimator without a search.
         groups : array of shape (n_samples,), optional
             Handed to the splitter ``cv``, as by ``GridSearchCV``.
+        **more : calibrate of a classifier
 
         Returns
         -------
@@ -485,11 +498,12 @@ class Search(Machine):
         """
         self._groups = groups
         try:
-            return super().fit(X, y, sample_weight)
+            return super().fit(X, y, sample_weight, **more)
         finally:
             del self._groups
 
-    def _train(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None, problems: int, **more: Any) -> Model:
+    def _train(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None, problems: int,
+               calibrate: str | None = None, tasks: Tasks | None = None, **more: Any) -> Model:
         if callable(self.kernel) and not isinstance(X, np.ndarray):
             raise ValueError("a search takes arrays of numbers")
         scoring = self.scoring or self._default_scoring
@@ -508,10 +522,12 @@ class Search(Machine):
             grid["positive_class"] = 1.0
         if is_classifier(self):  # as predict has them
             grid["ties"] = "values" if self.break_ties and len(self.classes_) > 2 else "label"
+        tasks = Tasks(self, X, y, weights)
         with _own_names():
             self.selection_ = grid_search(X, y, kernel=self.kernel, sample_weight=weights, fold=fold, by_fold=True,
                                           score=_SCORING[scoring], drop=self.drop, one_se=self.one_se, refit=False,
-                                          fold_eps=self.fold_tol or 0.0, **{**more, **grid})
+                                          fold_eps=self.fold_tol or 0.0, point=tasks.look if tasks.context else None,
+                                          **{**more, **grid})
         points = self.selection_.points
         if self.selection_.best is None and points[0]["state"] == "done":
             warnings.warn(f"{scoring} is not defined on these folds: the first point of the grid is taken")
@@ -522,8 +538,8 @@ class Search(Machine):
             told = sorted({point["text"] for point in points})
             raise ValueError(f"no point of the grid could be trained: {'; '.join(told) or self.selection_.outcome}")
         self._tell(scoring)
-        model = super()._train(X, y, weights, problems, **more)
-        if self.selection_.outcome == "stopped":
+        model = super()._train(X, y, weights, problems, calibrate, tasks, **more)
+        if self.selection_.outcome == "stopped" and not tasks.stopped:
             raise KeyboardInterrupt
         return model
 

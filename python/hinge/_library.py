@@ -103,6 +103,21 @@ TYPES: dict[Any, int] = {**FLOATS, np.dtype(np.uint8): lib.HINGE_U8, np.dtype(np
                          np.dtype(np.int8): lib.HINGE_I8, np.dtype(np.float16): lib.HINGE_F16}
 
 
+def host(values: Any, name: str) -> Any:
+    """values as NumPy takes them: arrays of other libraries by their protocols, DLPack among them, without a copy where
+    they lie in this machine's memory."""
+    if hasattr(values, "__array_interface__"):
+        return np.asarray(values)
+    if not hasattr(values, "__dlpack__"):
+        return values
+    try:
+        return np.from_dlpack(values)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        if hasattr(values, "__array__"):
+            return values
+        raise InvalidArgument(f"{name}: {type(values).__name__} by DLPack: {error}") from None
+
+
 class Matrix:
     """A hinge_matrix that borrows a NumPy array: rows or columns of float16, float32, float64, uint8, int8 or bool that
     lie at even distances are taken as they are, also part of a larger array; others are converted once."""
@@ -113,7 +128,7 @@ class Matrix:
         if hasattr(X, "tocsr"):
             raise TypeError(f"{name} is sparse: hinge takes dense arrays; use {name}.toarray()")
         try:
-            array = np.asarray(X)
+            array = np.asarray(host(X, name))
         except ValueError as error:
             raise InvalidArgument(f"{name}: {error}") from None
         if array.dtype.kind == "c":
@@ -153,7 +168,7 @@ def vector(values: Any, n: int, name: str) -> np.ndarray:
 def array_of(values: Any, kind: Any, name: str, n: int | None = None) -> np.ndarray:
     """values as an array of one type without gaps; n: of so many."""
     try:
-        array = np.ascontiguousarray(values, dtype=kind)
+        array = np.ascontiguousarray(host(values, name), dtype=kind)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidArgument(f"{name}: {error}") from None
     if n is not None and array.shape != (n,):
@@ -205,7 +220,7 @@ def view(pointer: Any, shape: tuple[int, ...], owner: Any, kind: str = "=f8", wr
 
 def _texts(y: Any) -> np.ndarray | None:
     """y as an array of texts, if that is what it holds."""
-    array = np.asarray(y)
+    array = np.asarray(host(y, "y"))
     if array.dtype.kind == "U":
         return array
     values = array.ravel().tolist() if array.dtype.kind in "OST" else []
@@ -276,7 +291,7 @@ class Labels:
             self.numbers = self.words.numbers_of(texts, n)
         else:
             self.numbers = vector(y, n, "y")
-            given = np.asarray(y)
+            given = np.asarray(host(y, "y"))
             if classifies and given.dtype.kind in "iu" and (self.numbers.astype(given.dtype) != given).any():
                 raise InvalidArgument("y holds labels beyond 2^53, which float64 cannot tell apart: give texts")
 

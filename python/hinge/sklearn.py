@@ -3,8 +3,11 @@ which choose C and gamma.
 
 Parameters, defaults and fitted attributes are those of ``sklearn.svm``, but for these:
 
-- there is no ``probability``: ``calibrate(X, y)`` on examples kept apart makes ``predict_proba`` available, and
+- there is no ``probability``: ``fit(X, y, calibrate="cv")`` makes ``predict_proba`` available, at the price of folds
+  that share kernel values with the fit, and so does ``calibrate(X, y)`` on examples kept apart;
   ``sklearn.calibration.CalibratedClassifierCV`` does what its name says;
+- ``set_callbacks`` (scikit-learn 1.9 and later) takes its callbacks: a fit is a task with one task for each time the
+  library tells how far it is, in ``metadata["progress"]``, and a true value ends it with the best so far;
 - ``cache_size=None`` leaves the size to the library;
 - weights mean repetition, also in ``gamma="scale"``: its variance is that of the weighted rows, where scikit-learn has
   that of the rows as they are, so that a fit with weights is another one unless gamma is a number or ``"auto"``; a
@@ -27,6 +30,7 @@ from typing import Any, Callable, Mapping, Sequence, Union
 import numpy as np
 from sklearn.base import OutlierMixin
 
+from ._callbacks import with_callbacks
 from ._estimators import Classifier, Machine, Regressor, Search
 
 Kernel = Union[str, Callable[[np.ndarray, np.ndarray], Any]]
@@ -253,6 +257,7 @@ solver, time_limit
                  precision: str = "auto", solver: str = "auto", time_limit: float | None = None) -> None:
         self._keep(locals())
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit the model.
 

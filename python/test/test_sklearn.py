@@ -11,6 +11,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import sklearn.metrics
 import sklearn.svm
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -502,3 +503,121 @@ def test_onnx(kind, settings, order):
         assert np.allclose(told, model.predict(X), atol=1e-4)
     else:
         assert np.array_equal(told, model.predict(X))
+
+
+# ---- calibration in fit, callbacks, arrays of others ----------------------------------------------------------------
+
+@pytest.mark.parametrize("order", [(1, 0), (2, 0, 1)])
+def test_calibrate_in_fit_at_the_price_of_the_fit(order):
+    X, y = make_classification(600, 6, n_informative=4, n_classes=len(order), flip_y=0.1, random_state=5)
+    train, test = slice(400), slice(400, None)
+    plain = SVC(gamma=0.1).fit(X[train], y[train])
+    ours = SVC(gamma=0.1).fit(X[train], y[train], calibrate="cv")
+    theirs = CalibratedClassifierCV(SVC(gamma=0.1), ensemble=False).fit(X[train], y[train])
+    losses = [sklearn.metrics.log_loss(y[test], m.predict_proba(X[test])) for m in (ours, theirs)]
+    assert losses[0] < losses[1] + 0.02 and not hasattr(plain, "predict_proba")
+    if len(order) == 2:  # the same sigmoid, but for how folds were drawn
+        assert np.abs(ours.predict_proba(X) - theirs.predict_proba(X)).max() < 0.05
+    assert np.array_equal(ours.decision_function(X), plain.decision_function(X))
+    assert ours.report_["kernel_values"] == plain.report_["kernel_values"]  # the folds have made none
+    pipe = make_pipeline(StandardScaler(), SVC()).fit(X, y, svc__calibrate="cv")
+    assert np.allclose(pipe.predict_proba(X).sum(axis=1), 1)
+    search = SVCGrid(C=[0.1, 1.0], gamma=[0.1], cv=3).fit(X, y, calibrate="cv")
+    assert np.array_equal(search.predict_proba(X).shape, (600, len(order)))
+    with pytest.raises(ValueError, match="calibrate is 'yes'"):
+        SVC().fit(X, y, calibrate="yes")
+
+
+class Seen:
+    """A callback that writes down what it is told, and stops at a task of a name."""
+
+    def __init__(self, stop_at=None):
+        self.told, self.stop_at = [], stop_at
+
+    def setup(self, estimator, context):
+        self.told.append("setup")
+
+    def teardown(self, estimator, context):
+        self.told.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None):
+        self.told.append(("begin", context.task_name, context.task_id))
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None):
+        self.told.append(("end", context.task_name, context.task_id))
+        self.X, self.y, self.metadata, self.fitted = X, y, metadata, fitted_estimator
+        return context.task_name == self.stop_at
+
+
+@pytest.mark.parametrize("estimator", [SVC(C=100.0), SVR(), OneClassSVM(), SVCGrid(C=[1, 10], gamma=[0.1, 1], cv=2)])
+def test_callbacks(estimator):
+    pytest.importorskip("sklearn.callback")
+    X, y = classes(3, (2, 0, 1))
+    y = y if hasattr(estimator, "decision_function_shape") else X[:, 0]
+    seen, weights = Seen(), np.arange(1.0, 1 + len(X))
+    model = clone(estimator).set_callbacks(seen).fit(X, y, sample_weight=weights)
+    expected = clone(estimator).fit(X, y, sample_weight=weights)
+    assert seen.told[0] == "setup" and seen.told[-1] == "teardown"
+    assert seen.told[1] == ("begin", "fit", 0) and seen.told[-2] == ("end", "fit", 0)
+    looks = [told for told in seen.told if told[1] == "look"]
+    assert looks and looks == [(word, "look", k) for k in range(len(looks) // 2) for word in ("begin", "end")]
+    assert np.array_equal(seen.metadata["sample_weight"], weights) and seen.X.shape == X.shape
+    assert isinstance(estimator, OneClassSVM) or np.array_equal(seen.y, y)
+    assert np.array_equal(seen.fitted.predict(X), expected.predict(X))
+    assert np.array_equal(model.predict(X), expected.predict(X))
+    if hasattr(model, "selection_"):
+        assert len(looks) // 2 >= len(model.selection_.points)
+    # ended by the callback: the best so far, and no KeyboardInterrupt
+    seen = Seen(stop_at="look")
+    stopped = clone(estimator).set_params(tol=1e-12).set_callbacks(seen).fit(X, y)
+    assert (stopped.selection_.outcome if hasattr(stopped, "selection_") else stopped.report_["outcome"]) == "stopped"
+    assert seen.told[-2:] == [("end", "fit", 0), "teardown"] and stopped.predict(X).shape == (len(X),)
+    seen = Seen()
+    with pytest.raises(ValueError, match="tol"):
+        clone(estimator).set_params(tol=-1.0).set_callbacks(seen).fit(X, y)
+    assert seen.told[-1] == "teardown"
+
+
+def test_callbacks_of_a_search_reach_its_fits():
+    callback = pytest.importorskip("sklearn.callback")
+    X, y = classes(2, (1, 0))
+    monitor = callback.ScoringMonitor(scoring="accuracy")
+    model = SVC().set_callbacks(monitor).fit(X, y)
+    assert monitor.get_logs().data[-1]["accuracy"] == model.score(X, y)
+
+
+class Lent:
+    """An array that is known by one protocol alone."""
+
+    def __init__(self, array, protocol):
+        for name in (protocol, *(["__dlpack_device__"] if protocol == "__dlpack__" else [])):
+            setattr(type(self), name, property(lambda self, name=name: getattr(array, name)))
+
+
+@pytest.mark.parametrize("protocol", ["__dlpack__", "__array_interface__", "__array__"])
+def test_arrays_of_others(protocol):
+    X, y = classes(2, (1, 0))
+    codes = np.where(y == y[0], 1.0, -1.0)
+    expected = hinge.train(X, codes, gamma=0.1)
+    lent = [type("Lent", (Lent,), {})(array, protocol) for array in (X, codes)]
+    model = hinge.train(*lent, gamma=0.1)
+    assert np.array_equal(model.decision_function(lent[0]), expected.decision_function(X))
+    assert hinge._library.Matrix(lent[0]).array.ctypes.data == X.ctypes.data, "no copy"
+    ours = SVC().fit(*lent)
+    assert np.array_equal(ours.predict(lent[0]), SVC().fit(X, codes).predict(X))
+
+
+def test_arrays_that_lie_elsewhere():
+    class Far:
+        def __dlpack__(self, **keywords):
+            raise BufferError("the array lies on another device")
+
+        def __dlpack_device__(self):
+            return 2, 0
+
+    with pytest.raises(hinge.InvalidArgument, match="X: Far by DLPack"):
+        hinge.train(Far(), [1, 2])
+    torch = pytest.importorskip("torch")
+    X, y = classes(2, (1, 0))
+    model = SVC().fit(torch.from_numpy(X), y)
+    assert np.array_equal(model.predict(torch.from_numpy(X)), SVC().fit(X, y).predict(X))
