@@ -6,6 +6,6 @@ if ! "$1" -m venv "$2" || ! "$2/bin/pip" install -q --upgrade cffi numpy scikit-
     echo "skipped: $1 makes no environment, or pip does not fill it"
     exit 77
 fi
-for test in module theory sklearn types; do
+for test in module theory notebook sklearn types; do
     "$2/bin/python" "$(dirname "$0")/run.py" $test
 done
