@@ -193,7 +193,7 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
 /* W, messages and rows kept, for rows of r->type; what was there goes. */
 static hinge_status make_block(struct hm_run *r, hinge_error *err)
 {
-    double cost = hm_cost(r, r->type);
+    double cost = r->course.cost = hm_cost(r, r->type);
     size_t q = r->w.q = hg_choose_q(cost, r->n_all, r->params->working_set, r->qp.layers);
     size_t size = hg_size_of(r->type), most = 4 * q;
     size_t vector = sizeof(struct hm_fresh) + (r->own->pr.d * size + 7) / 8 * 8;
@@ -343,10 +343,17 @@ static bool has_worked_enough(const void *run)
                              rows * (double)r->n_all);
 }
 
+static double work(const void *run)
+{
+    return ((const struct hm_run *)run)->course.work;
+}
+
+/* A look back is taken for a gradient by the rows of all points. */
 static uint64_t patience(const void *run)
 {
     const struct hm_run *r = run;
-    return hg_patience(r->w.q == r->n_all, r->n_all, r->w.q);
+    double n = (double)r->n_all, look = (1 + r->course.cost) * n * n;
+    return hg_patience(r->w.q == r->n_all, r->n_all, r->w.q, r->course.work - r->judged.best_work, look);
 }
 
 /* Makes g, and what follows from it, in f64. */
@@ -392,12 +399,12 @@ static hinge_status recompute(void *run)
     HG_TRY(look_again(r));
     sum_up(r);
     r->judged.objective = r->judged.last_objective = r->report.objective;
-    r->judged.noise = HG_LEAST_FALL * fabs(r->report.objective); /* a second sum would have to travel */
+    r->judged.noise = HG_USUAL_NOISE * fabs(r->report.objective); /* a second sum would have to travel */
     return HINGE_OK;
 }
 
-static const struct hg_verbs verbs = { .halt = halt, .has_worked_enough = has_worked_enough, .patience = patience,
-                                       .is_known = is_known, .prove = prove, .correct = correct,
+static const struct hg_verbs verbs = { .halt = halt, .has_worked_enough = has_worked_enough, .work = work,
+                                       .patience = patience, .is_known = is_known, .prove = prove, .correct = correct,
                                        .recompute = recompute };
 
 /* Begins to judge rounds by rows of r->type. Those in f64 may be corrected as often as a run of its own checks them, as

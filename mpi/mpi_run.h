@@ -94,6 +94,7 @@ struct hm_course {
     struct hm_extremes now[2], before[2]; /* of F, by layer; in the round before */
     uint64_t exact_at;     /* the round after which g was made anew in f64 */
     uint64_t steps_before, rounds_before, rows_before; /* what rows in f32 had taken when those in f64 began */
+    double cost, work;     /* of a value of a row; of rounds so far, in reads of one */
 };
 
 /* What the last round took. */

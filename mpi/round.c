@@ -270,22 +270,27 @@ static void solve_block(struct hm_run *r)
                                                          : p->max_iter - HG_MIN(p->max_iter, r->report.iterations),
                           .face_bytes = p->newton ? r->memory : 0 };
     struct hg_inner_result done = { 0 };
-    uint64_t made[2] = { 0, 0 };
+    struct {
+        uint64_t steps, systems;
+        double work; /* of systems */
+    } made = { 0 };
     for (int l = 0; l < r->qp.layers; l++)
         memcpy(r->w.before[l], in->qp.beta[l], r->w.n * sizeof(double));
     if (!r->mixed || r->net->rank == 0) {
         done = hg_solve_w(&r->w, &aim);
-        made[0] = done.steps;
-        made[1] = r->w.face.systems;
+        made.steps = done.steps;
+        made.systems = r->w.face.systems;
+        made.work = r->w.face.work;
     }
     if (r->mixed) {
-        r->net->broadcast(r->net, made, sizeof made, 0);
+        r->net->broadcast(r->net, &made, sizeof made, 0);
         for (int l = 0; l < r->qp.layers; l++)
             r->net->broadcast(r->net, in->qp.beta[l], r->w.n * sizeof(double), 0);
     }
-    r->report.iterations += made[0];
-    r->report.newton_steps += made[1];
-    r->last.steps = made[0];
+    r->report.iterations += made.steps;
+    r->report.newton_steps += made.systems;
+    r->last.steps = made.steps;
+    r->course.work += 2 * (double)r->w.n * (double)made.steps + made.work;
 }
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
@@ -367,6 +372,7 @@ static hinge_status update_gradient(struct hm_run *r)
     }
     r->report.rows_asked += r->last.moved;
     r->report.rows_computed += r->last.made;
+    r->course.work += ((double)r->last.moved + r->course.cost * (double)r->last.made) * (double)r->n_all;
     for (size_t k = 0; k < r->w.n; k++)
         for (int l = 0; l < r->qp.layers && r->slots.at[k] != UINT32_MAX; l++) {
             r->qp.beta[l][r->slots.at[k]] = r->w.inner.qp.beta[l][k];

@@ -40,6 +40,24 @@ TEST(far_from_the_origin)
     }
 }
 
+/* Features of units from 1 to 1e9, by SMO alone: what its steps and systems gain is less than what rounding leaves of
+ * the objective, and none of it is kept. Work is what is counted. */
+TEST(no_gain_beyond_rounding)
+{
+    struct set s = normal_set(3, 475, 160, 1);
+    uint64_t random = 3;
+    for (size_t c = 0; c < s.d; c++) {
+        double unit = pow(10, 9 * draw_unit(&random));
+        for (size_t i = 0; i < s.n; i++)
+            s.x[i * s.d + c] *= unit;
+    }
+    hinge_params p = params_for(HINGE_C_SVC, hinge_kernel_linear(), 0.1);
+    hinge_report r;
+    p.solver = HINGE_SOLVER_SMO;
+    fit(&s, &p, &r);
+    assert_true(r.outcome == HINGE_CONVERGED || (r.iterations < 1200000 && r.newton_steps < 8000));
+}
+
 /* Small linear problems 1e5 to 1e8 from the origin, where what rounding takes from a sum is as large as eps: what K_WW
  * has solved the gradient denies, again and again. Work is what is counted, in rounds and steps. */
 TEST(rounding_as_large_as_eps)

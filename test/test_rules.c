@@ -12,7 +12,9 @@ struct made {
     bool known, enough, proves;
     uint64_t patience;
     double error, corrected; /* what prove finds; the violation after a correction */
-    double fall;             /* of the objective at each look back */
+    double fall;             /* of the objective at each look back, */
+    double rescued;          /* and at the last resort */
+    double work;
     int proofs, looks, resorts;
 };
 
@@ -26,9 +28,21 @@ static bool has_worked_enough(const void *run)
     return ((const struct made *)run)->enough;
 }
 
+static double work(const void *run)
+{
+    return ((const struct made *)run)->work;
+}
+
 static uint64_t patience(const void *run)
 {
     return ((const struct made *)run)->patience;
+}
+
+/* Patience as runs have it, where a look back is work of 1. */
+static uint64_t patience_by_work(const void *run)
+{
+    const struct made *m = run;
+    return hg_patience(false, 1000, 100, m->work - m->course.best_work, 1);
 }
 
 static bool is_known(const void *run)
@@ -59,7 +73,7 @@ static hinge_status recompute(void *run)
     m->looks++;
     m->course.objective -= m->fall;
     m->course.last_objective = m->course.objective;
-    m->course.noise = 0.5;
+    m->course.noise = 0.5 / HG_CERTAIN;
     return HINGE_OK;
 }
 
@@ -68,12 +82,14 @@ static hinge_status resort(void *run, bool *tried)
     struct made *m = run;
     m->resorts++;
     m->course.best_round = m->report.rounds; /* its steps are none of patience's */
+    m->course.objective -= m->rescued;
     *tried = true;
     return HINGE_OK;
 }
 
 static const struct hg_verbs own = { .halt = halt,
                                      .has_worked_enough = has_worked_enough,
+                                     .work = work,
                                      .patience = patience,
                                      .is_known = is_known,
                                      .prove = prove,
@@ -82,6 +98,7 @@ static const struct hg_verbs own = { .halt = halt,
                                      .resort = resort };
 static const struct hg_verbs lane = { .halt = halt,
                                       .has_worked_enough = has_worked_enough,
+                                      .work = work,
                                       .patience = patience,
                                       .is_known = is_known,
                                       .prove = prove,
@@ -146,15 +163,49 @@ TEST(test_a_stall_is_told_by_the_objective)
     for (int round = 0; round < 100; round++)
         assert_false(judge(&m, 1)); /* the objective falls by more than its noise */
     assert_in_range(m.looks, 100 / 6 - 1, 100 / 6 + 1);
-    m.fall = 0.1;
+    m.fall = 0.1; /* more than the noise, but not certainly so */
+    m.rescued = 1;
     for (int round = 0; round < 6; round++)
         assert_false(judge(&m, 1));
-    assert_int_equal(m.resorts, 1); /* once, and in vain */
+    assert_int_equal(m.resorts, 1); /* the last resort gains, once */
     for (int round = 0; round < 100 && !judge(&m, 1); round++)
         ;
     assert_int_equal(m.resorts, 1);
     assert_int_equal(m.report.outcome, HINGE_STALLED);
     assert_true(m.course.coarse);
+}
+
+/* A last resort that gains nothing is the end. */
+TEST(test_a_resort_in_vain)
+{
+    struct made m;
+    begin(&m, &own);
+    m.fall = m.rescued = 0.1;
+    for (int round = 0; round < 6; round++)
+        assert_false(judge(&m, 1));
+    assert_int_equal(m.resorts, 0);
+    assert_true(judge(&m, 1));
+    assert_int_equal(m.resorts, 1);
+    assert_int_equal(m.report.outcome, HINGE_STALLED);
+}
+
+/* Rounds that are as much work as a look back are looked at after HG_STALL_WHOLE of them, others after many. */
+TEST(test_patience_is_work_too)
+{
+    for (int dear = 0; dear < 2; dear++) {
+        struct hg_verbs verbs = own;
+        struct made m;
+        verbs.patience = patience_by_work;
+        begin(&m, &verbs);
+        m.work = 1e6; /* before the best violation: of no account */
+        assert_false(judge(&m, 1));
+        int rounds = 0;
+        for (; m.looks == 0; rounds++) {
+            m.work += dear ? 3 : 0.01;
+            judge(&m, 1);
+        }
+        assert_int_equal(rounds, dear ? HG_STALL_WHOLE + 1 : HG_STALL_ROUNDS + 10 + 1);
+    }
 }
 
 /* Where nothing is computed anew, a fall counts by the rounds' own objective since the last mark. */

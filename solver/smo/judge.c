@@ -19,7 +19,8 @@ void hg_course_begin(struct hg_course *c, double eps, uint64_t max_iter)
                              .most_corrections = HG_MAX_CORRECTIONS,
                              .target = eps,
                              .best = INFINITY,
-                             .best_round = c->report->rounds };
+                             .best_round = c->report->rounds,
+                             .best_work = c->verbs->work(c->run) };
 }
 
 /* ---- what is done ------------------------------------------------------------------------------------------------ */
@@ -125,39 +126,50 @@ static hinge_status look_ahead(struct hg_course *c)
     return HINGE_OK;
 }
 
-/* Notes the best violation and its round, from which patience counts, and the objective where rounds alone tell it. */
+/* Notes the best violation, its round and work, from which patience counts, and the objective where rounds alone tell
+ * it. */
 static hinge_status mark(struct hg_course *c)
 {
     c->best = c->report->violation;
     c->best_round = c->report->rounds;
+    c->best_work = c->verbs->work(c->run);
     if (c->verbs->recompute == NULL)
         c->last_objective = c->objective;
     return HINGE_OK;
 }
 
+/* Says whether the objective is certainly below what it was. */
+static bool falls(const struct hg_course *c, double before)
+{
+    return before - c->objective > HG_CERTAIN * c->noise;
+}
+
 /* Makes the gradient and the objective anew, to find out whether there was no progress for long: a violation may go up
- * and down while the objective falls. Progress is more than the objective's noise since it was last computed so, as
- * what rounds add up drifts with the error of g; where nothing is computed anew, more than a share of it since the last
- * mark. Newton's steps are the last resort, once. Where that is in vain too, the run ends. */
+ * and down while the objective falls. Progress is certainly more than the objective's noise since it was last computed
+ * so, as what rounds add up drifts with the error of g, and less would not be kept; where nothing is computed anew,
+ * since the last mark. Newton's steps are the last resort, once. Where they gain neither so much nor half of the
+ * violation, the run ends. */
 static hinge_status look_back(struct hg_course *c)
 {
     const struct hg_verbs *v = c->verbs;
-    double before = c->last_objective;
+    double before = c->last_objective, violation;
     if (v->recompute != NULL)
         HG_TRY(v->recompute(c->run));
     else
-        c->noise = HG_LEAST_FALL * fabs(c->objective);
+        c->noise = HG_USUAL_NOISE * fabs(c->objective);
     if (hg_is_broken_off(c) || is_small(c)) {
         c->next = HG_ANEW;
         return HINGE_OK;
     }
-    if (!v->has_worked_enough(c->run) && before - c->objective > c->noise)
+    if (!v->has_worked_enough(c->run) && falls(c, before))
         return mark(c);
     bool tried = false;
+    violation = c->report->violation;
     if (!c->resorted && v->resort != NULL)
         HG_TRY(v->resort(c->run, &tried));
     c->resorted = c->resorted || tried;
-    return tried ? HINGE_OK : stall(c);
+    bool gains = tried && (falls(c, before) || c->report->violation <= violation / 2);
+    return gains || (tried && is_halted(c)) ? HINGE_OK : stall(c);
 }
 
 static hinge_status show(struct hg_course *c)

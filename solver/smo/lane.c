@@ -128,8 +128,8 @@ static bool has_worked_enough(const void *run)
 }
 
 static const struct hg_verbs lane_verbs = {
-    .halt = hg_run_halt, .has_worked_enough = has_worked_enough, .patience = hg_run_patience, .rests = hg_run_rests,
-    .wake = hg_run_wake, .is_known = is_known, .prove = prove, .correct = hg_run_correct
+    .halt = hg_run_halt, .has_worked_enough = has_worked_enough, .work = hg_run_work, .patience = hg_run_patience,
+    .rests = hg_run_rests, .wake = hg_run_wake, .is_known = is_known, .prove = prove, .correct = hg_run_correct
 };
 
 /* ---- its begin and its end --------------------------------------------------------------------------------------- */
@@ -374,7 +374,7 @@ void hg_lane_run(struct hg_lane *lane, struct hg_many *many)
             return;
         uint64_t steps = r->report->iterations;
         hg_solve_block(r);
-        r->res->work += (double)r->w.n * 2 * (double)(r->report->iterations - steps) +
+        r->res->work += (double)r->w.n * 2 * (double)(r->report->iterations - steps) + r->w.face.work +
                         (double)r->w.n_moved * (double)r->n;
         lane->solved = true;
         t = hg_lap(&r->report->phase.subproblem, t);

@@ -258,11 +258,11 @@ static double work_of(const struct hg_qp *qp, const struct hg_rows *rows)
            (1 + rows->cost) * (inside * inside + n * (n_sv + PASSES * inside));
 }
 
-/* Grants twice as much as SMO has taken, or as a finish is estimated at, whichever is more: SMO gains nothing any
+/* Grants as much as SMO has taken, or twice what a finish is estimated at, whichever is more: SMO gains nothing any
  * more. */
 double hg_newton_granted(const struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows)
 {
-    return GRANTED * HG_MAX(rule->work, work_of(qp, rows));
+    return HG_MAX(rule->work, GRANTED * work_of(qp, rows));
 }
 
 /* Takes SMO's rate whenever the violation has fallen fourfold since the last mark: the work since, for each factor e.

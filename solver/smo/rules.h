@@ -13,15 +13,14 @@
 enum {
     HG_LOOK = 32,           /* rounds, after which the error of rows that are not exact is looked at */
     HG_STALL_ROUNDS = 200,  /* without progress; */
-    HG_STALL_WHOLE = 20,    /* where each is a run over all points */
+    HG_STALL_WHOLE = 20,    /* where each is a run over all points, */
+    HG_STALL_LOOKS = 40,    /* or where they take the work of so many looks back */
     HG_CHECKS = 8,          /* that find the violation larger than it seemed, before the gradient is made anew */
     HG_MAX_CORRECTIONS = 2  /* of the gradient in f64 before the rows themselves are taken in f64 */
 };
 
 /* A violation is less than another one, and not by rounds that lead to and fro, below this share of it. */
 #define HG_BETTER 0.999
-/* An objective falls by this share of itself at least, where its noise was not measured. */
-#define HG_LEAST_FALL 1e-9
 /* The violation in f64 may be so many eps where rounding is what keeps it from 1. */
 #define HG_SLACK 1.05
 /* Where g is off by an error, a violation is known but for twice the error, and a tenth of that. */
@@ -31,11 +30,15 @@ enum {
 /* Takes a difference of objectives of so many times their noise for more than noise: the noise itself is an
  * estimate. */
 #define HG_CERTAIN 32.0
+/* The noise of an objective, a share of it, where it was not measured. */
+#define HG_USUAL_NOISE (1e-9 / HG_CERTAIN)
 
-/* Returns how many rounds may pass without progress. whole: W is all active points, so that a round is a whole run. */
-static inline uint64_t hg_patience(bool whole, size_t n, size_t q)
+/* Returns how many rounds may pass without progress, which have taken so much work. whole: W is all active points, so
+ * that a round is a whole run. look: the work of a look back; where each round takes as long, as those do that solve
+ * systems again and again, few rounds are many. */
+static inline uint64_t hg_patience(bool whole, size_t n, size_t q, double work, double look)
 {
-    return whole ? (uint64_t)HG_STALL_WHOLE : HG_STALL_ROUNDS + n / q;
+    return whole || work > HG_STALL_LOOKS * look ? (uint64_t)HG_STALL_WHOLE : HG_STALL_ROUNDS + n / q;
 }
 
 enum hg_phase {
@@ -55,6 +58,7 @@ enum hg_next {
 struct hg_verbs {
     hinge_outcome (*halt)(const void *run);   /* CONVERGED: it goes on; otherwise what has halted it */
     bool (*has_worked_enough)(const void *run); /* more steps, rounds or rows than any run is known to take */
+    double (*work)(const void *run);          /* so far, in reads of a value */
     uint64_t (*patience)(const void *run);    /* rounds without progress after which a look back is worth it */
     bool (*leaves)(void *run);                /* another solver is to go on */
     bool (*may_err)(const void *run);         /* rows are not exact, and their errors add up in g */
@@ -85,7 +89,8 @@ struct hg_course {
     double objective;      /* running: by what each round's moves changed, or recomputed */
     double noise;          /* of the objective when it was last recomputed */
     double best;           /* least violation so far, for the stall test, */
-    uint64_t best_round;   /* the round it was seen in; */
+    uint64_t best_round;   /* the round it was seen in, */
+    double best_work;      /* and the work by then; */
     double last_objective; /* the objective then, or when it was last recomputed: what rounds add up drifts with g */
     int checks;            /* that found g wrong where it decides */
     bool is_off;           /* g of points that decide nothing here is off by more than the caller can use */

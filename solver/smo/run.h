@@ -242,6 +242,7 @@ void hg_report_progress(struct hg_run *r);
 /* What the rules ask of a run of its own; and those of its verbs that serve a problem among many too. */
 extern const struct hg_verbs hg_run_verbs;
 hinge_outcome hg_run_halt(const void *run);
+double hg_run_work(const void *run);
 uint64_t hg_run_patience(const void *run);
 bool hg_run_rests(const void *run);
 hinge_status hg_run_wake(void *run);

@@ -76,11 +76,24 @@ bool hg_run_rests(const void *run)
     return r->active.m < r->n;
 }
 
+double hg_run_work(const void *run)
+{
+    return ((const struct hg_run *)run)->res->work;
+}
+
+/* Returns the work of two gradients of all points in f64, which a look back makes. */
+static double work_of_look(const struct hg_run *r)
+{
+    double n_sv = (double)hg_qp_support(r->qp, NULL, NULL, NULL);
+    return 2 * (1 + r->exact->cost) * n_sv * (double)r->n;
+}
+
 /* Where W is all active points a round is a whole run, and few of them are many. */
 uint64_t hg_run_patience(const void *run)
 {
     const struct hg_run *r = run;
-    return hg_patience(r->w.n > 0 && r->w.n == r->active.m, r->n, r->w.q);
+    return hg_patience(r->w.n > 0 && r->w.n == r->active.m, r->n, r->w.q, r->res->work - r->course.best_work,
+                       work_of_look(r));
 }
 
 static bool has_worked_enough(const void *run)
@@ -172,12 +185,11 @@ static hinge_status look_back(void *run)
 static hinge_status show(void *run, bool *goes_on)
 {
     struct hg_run *r = run;
-    double n_sv = (double)hg_qp_support(r->qp, NULL, NULL, NULL);
     HG_TRY(recompute_all(r));
     if (r->active.torn)
         return HINGE_OK;
-    r->res->work += 2 * (1 + r->exact->cost) * n_sv * (double)r->n;
-    struct hg_way way = { r->res->work, r->report->violation, r->course.objective, r->course.noise };
+    r->res->work += work_of_look(r);
+    struct hg_way way = { r->res->work, r->report->violation, r->course.objective, HG_CERTAIN * r->course.noise };
     r->look_at = r->opt->look(r->opt->look_arg, &way);
     *goes_on = r->look_at > 0;
     return HINGE_OK;
@@ -191,8 +203,8 @@ static hinge_status resort(void *run, bool *tried)
 }
 
 const struct hg_verbs hg_run_verbs = {
-    .halt = hg_run_halt, .has_worked_enough = has_worked_enough, .patience = hg_run_patience, .leaves = leaves,
-    .may_err = may_err, .look_at_rows = look_at_rows, .look_ahead = look_ahead, .rests = hg_run_rests,
+    .halt = hg_run_halt, .has_worked_enough = has_worked_enough, .work = hg_run_work, .patience = hg_run_patience,
+    .leaves = leaves, .may_err = may_err, .look_at_rows = look_at_rows, .look_ahead = look_ahead, .rests = hg_run_rests,
     .wake = hg_run_wake, .is_known = is_known, .prove = prove, .correct = hg_run_correct, .is_shown = is_shown,
     .show = show, .recompute = look_back, .resort = resort
 };

@@ -38,9 +38,9 @@ static void newton_progress(void *arg, double violation)
 }
 
 /* Lets the finish go on from beta, by rows in f64, with the memory that the rows in the cache leave. Its rounds are
- * none of patience's: best_round moves with them. Where it gains, g of all points is in f64, the points at rest are
- * active, and nothing that was known to be wrong about g holds any more; where it does not, beta and g are as they
- * were. */
+ * none of patience's: best_round and best_work move with them. Where it gains, g of all points is in f64, the points at
+ * rest are active, and nothing that was known to be wrong about g holds any more; where it does not, beta and g are as
+ * they were. */
 hinge_status hg_run_newton(struct hg_run *r, double most_work)
 {
     struct hg_newton_result result;
@@ -76,6 +76,7 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
     r->report->iterations += result.systems + result.steps;
     r->report->violation = violation;
     r->course.best_round += r->report->rounds - rounds;
+    r->course.best_work += result.work;
     if (result.end != HG_NEWTON_NO_ROOM)
         r->newton_bytes = HG_MAX(r->newton_bytes, result.bytes);
     if (status != HINGE_OK || !result.gained)
