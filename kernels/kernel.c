@@ -57,6 +57,11 @@ static double rbf(double t) /* and its slope */
     return exp(-t);
 }
 
+static double rbf_flat(double slope)
+{
+    return -log(slope);
+}
+
 /* Matern's, of r = sqrt(t). r is wrong by less than two ulps of itself, and exp(-r) by r times as much; r is at most 88
  * where the value is not 0 in f32. */
 enum { MATERN_ULPS = 192 };
@@ -71,6 +76,12 @@ static double matern32_slope(double t)
     return exp(-sqrt(t)) / 2;
 }
 
+static double matern32_flat(double slope)
+{
+    double r = -log(2 * slope);
+    return r * r;
+}
+
 static double matern52(double t)
 {
     return (1 + sqrt(t) + t / 3) * exp(-sqrt(t));
@@ -79,6 +90,16 @@ static double matern52(double t)
 static double matern52_slope(double t)
 {
     return (1 + sqrt(t)) * exp(-sqrt(t)) / 6;
+}
+
+/* Solves r = a + log(1 + r) from above, where r <= a + sqrt(2 a) (exp(s) >= 1 + s + s^2 / 2 for s = r - a): each step
+ * comes nearer, and none goes below. */
+static double matern52_flat(double slope)
+{
+    double a = -log(6 * slope), r = a + sqrt(2 * a);
+    for (int step = 0; step < 4; step++)
+        r = a + log1p(r);
+    return r * r;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -92,15 +113,16 @@ static const struct hg_kernel_row table[] = {
     { { "linear", HINGE_LINEAR }, HG_FROM_DOTS, .most = linear_most, .error = linear_error },
     { { "polynomial", HINGE_POLYNOMIAL, .uses_gamma = 1, .uses_coef0 = 1, .uses_degree = 1 }, HG_FROM_DOTS,
       .smooth = true, .most = polynomial_most, .error = polynomial_error },
-    { { "rbf", HINGE_RBF, .uses_gamma = 1 }, HG_FROM_DOTS, OF_DISTANCE, .ulps = 4, .value = rbf, .slope = rbf },
+    { { "rbf", HINGE_RBF, .uses_gamma = 1 }, HG_FROM_DOTS, OF_DISTANCE, .ulps = 4, .value = rbf, .slope = rbf,
+      .flat = rbf_flat },
     { { "sigmoid", HINGE_SIGMOID, .uses_gamma = 1, .uses_coef0 = 1 }, HG_FROM_DOTS, .bounded = true,
       .indefinite = true, .error = sigmoid_error },
     { { "precomputed", HINGE_PRECOMPUTED }, HG_FROM_MATRIX },
     { { "user", HINGE_USER }, HG_FROM_USER },
     { { "matern32", HINGE_MATERN32, .uses_gamma = 1 }, HG_FROM_DOTS, OF_DISTANCE, .ulps = MATERN_ULPS,
-      .value = matern32, .slope = matern32_slope },
+      .value = matern32, .slope = matern32_slope, .flat = matern32_flat },
     { { "matern52", HINGE_MATERN52, .uses_gamma = 1 }, HG_FROM_DOTS, OF_DISTANCE, .ulps = MATERN_ULPS,
-      .value = matern52, .slope = matern52_slope },
+      .value = matern52, .slope = matern52_slope, .flat = matern52_flat },
     { { "laplacian", HINGE_LAPLACIAN, .uses_gamma = 1 }, HG_FROM_DIFFERENCES, .is_1_of_equal = true,
       .bounded = true },
 };
@@ -290,7 +312,8 @@ double hg_kernel_reach(const hinge_kernel *kernel, double share)
 
 double hg_kernel_flat(const hinge_kernel *kernel, double slope)
 {
-    return falls_to(hg_kernel_row(kernel->type)->slope, slope);
+    const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
+    return slope < row->slope(0) ? row->flat(slope) : 0;
 }
 
 /* Goes by the plain map whatever the processor, so that diagonals are the same at all levels. */

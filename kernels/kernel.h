@@ -38,6 +38,7 @@ struct hg_kernel_row {
     bool indefinite; /* its matrix may have negative eigenvalues */
     int ulps;        /* that the map may take from a value that is not next to 0 */
     double (*value)(double t), (*slope)(double t); /* of_distance: k, and -dk/dt; -d log k / dt is at most slope(0) */
+    double (*flat)(double slope); /* of_distance: t from which on the slope is at most this, which is below slope(0) */
     double (*most)(const hinge_kernel *kernel, double product); /* hg_kernel_most; NULL: 1 where bounded, or unknown */
     double (*error)(const hinge_kernel *kernel, const struct hg_rounding *r); /* hg_kernel_error; NULL: unknown */
 };

@@ -256,6 +256,24 @@ TEST(tangents)
     }
 }
 
+/* Where a kernel's slope has fallen to a value: no further out than that by much, and nowhere nearer, down to the least
+ * that is asked for. */
+TEST(flat)
+{
+    static const hinge_kernel_type types[] = { HINGE_RBF, HINGE_MATERN32, HINGE_MATERN52 };
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        const struct hg_kernel_row *row = hg_kernel_row(types[k]);
+        hinge_kernel kernel = { .type = types[k], .gamma = 1 };
+        assert_true(hg_kernel_flat(&kernel, row->slope(0)) == 0 && hg_kernel_flat(&kernel, 2) == 0);
+        for (double slope = row->slope(0) * 0.999; slope > 1e-307; slope *= 0.97) {
+            double t = hg_kernel_flat(&kernel, slope);
+            assert_true(row->slope(t) <= slope * (1 + 1e-12) && row->slope(0.96 * t) > slope);
+        }
+        double t = hg_kernel_flat(&kernel, 1e-11 / DBL_MAX);
+        assert_true(isfinite(t) && row->slope(t) <= 1e-318);
+    }
+}
+
 /* Labels of ordinary tables, whose features have mean 0 and deviation 1, are made in f32 but for a few rows, by a model
  * that is small; decision values are right to what is promised, whoever made them, and the bound is told. */
 TEST(ordinary_tables)
