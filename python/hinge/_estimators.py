@@ -192,6 +192,30 @@ class Machine(CallbackSupportMixin, Exchange, BaseEstimator):
         check_is_fitted(self)
         return self._model.certificate(self._values_at(self._rows(X, reset=False)), self._targets_again(y))
 
+    def shap_values(self, X: Any, background: Any = None) -> np.ndarray:
+        """Share decision values out among features, by exact Shapley values (:meth:`hinge.Model.explain`).
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        background : array of shape (any, n_features), optional
+            Rows that features which are not known are taken from; the shares of a row sum to how far its decision value
+            is from the background's mean. None: such features have factor 1 in the kernel (linear, polynomial: value 0).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features); of more than two classes (n_samples, n_features, n_problems), the
+        problems as in ``intercept_``
+        """
+        others = None if background is None else self._ready(background)
+        values = self._model.explain(self._ready(X), others, threads=self.threads)[0]
+        values = self._as_decisions(values)
+        return values[:, 0] if len(self._model.rho) == 1 else np.moveaxis(values, 1, 2)
+
+    def _as_decisions(self, values: np.ndarray) -> np.ndarray:
+        """Values (rows, problems, any) of the model, with the estimator's problems and signs."""
+        return values
+
     def _targets_again(self, y: Any) -> Any:
         return y
 
@@ -321,6 +345,9 @@ class Classifier(ClassifierMixin, Machine):
 
     def _targets_again(self, y: Any) -> np.ndarray:
         return np.searchsorted(self.classes_, column_or_1d(y))
+
+    def _as_decisions(self, values: np.ndarray) -> np.ndarray:
+        return values[:, self._columns] * self._signs[:, None]
 
     def _decisions(self, X: Any) -> np.ndarray:
         decisions = self._model.decision_function(X, threads=self.threads, precision=self.precision)

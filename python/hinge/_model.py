@@ -148,6 +148,68 @@ class Model:
         n_classes = lib.hinge_model_n_classes(self._handle)
         return self._apply(lib.hinge_predict_probability, X, threads, precision, maker, n_classes)
 
+    def explain(self, X: Any, background: Any = None, *, threads: int | None = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Share decision values out among features, by exact Shapley values.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features)
+        background : array of shape (any, n_features), optional
+            Rows that features which are not known are taken from, one after the other; decision values are averaged
+            over them. None: such features count as factor 1 of the kernel (linear, polynomial: as value 0).
+        threads : int
+            0 is as many as OpenMP has. The result does not depend on it.
+
+        Returns
+        -------
+        values : ndarray of shape (rows, n_problems, n_features)
+        base : ndarray of shape (n_problems,)
+            ``values.sum(axis=2) + base`` is :meth:`decision_function`; base is the background's mean.
+        """
+        base, other = np.empty(self._problems), ffi.NULL if background is None else Matrix(background, "background")
+        view = other if background is None else other.view
+        values = self._shares(lambda handle, x, options, out: (
+            self._call(lib.hinge_explain, handle, x, view, options, out, doubles(base))), X, threads)
+        return values, base
+
+    def shap_values(self, X: Any, background: Any = None, *, threads: int | None = 0) -> np.ndarray:
+        """The values of :meth:`explain`, laid out as the package shap has them.
+
+        Returns
+        -------
+        ndarray of shape (rows, n_features), or (rows, n_features, n_problems) where there are several problems
+
+        Examples
+        --------
+        >>> import numpy as np, hinge
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> model = hinge.train(X, X[:, 0] * X[:, 1], task="epsilon_svr", gamma=0.2, C=10)
+        >>> shares = model.shap_values(X[:5], X)
+        >>> f = model.decision_function(X).ravel()
+        >>> shares.shape, bool(np.allclose(shares.sum(axis=1) + f.mean(), f[:5]))
+        ((5, 3), True)
+        """
+        values = self.explain(X, background, threads=threads)[0]
+        return values[:, 0] if self._problems == 1 else np.moveaxis(values, 1, 2)
+
+    def gradients(self, X: Any, *, threads: int | None = 0) -> np.ndarray:
+        """Derivatives of decision values by features, shape (rows, n_problems, n_features)."""
+        return self._shares(lambda *arguments: self._call(lib.hinge_gradients, *arguments), X, threads)
+
+    def _shares(self, function: Any, X: Any, threads: int | None) -> np.ndarray:
+        """A value of each row, problem and feature."""
+        matrix, options = Matrix(X), self._options(threads, "auto", "auto")
+        out = np.empty((matrix.view.rows, self._problems, self.n_features))
+        try:
+            with Watch() as watch:
+                watch.attach(options)
+                function(self._handle, matrix.view, options, doubles(out))
+        except CallbackError:
+            if watch.interrupted:
+                raise KeyboardInterrupt from None
+            raise
+        return out
+
     def calibrate(self, X: Any, y: Any = None, *, threads: int | None = 0) -> Model:
         """Fit what :meth:`predict_proba` needs on examples that the model was not trained on. Returns the model."""
         matrix = Matrix(X)

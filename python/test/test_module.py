@@ -569,3 +569,44 @@ def test_docstrings_and_page():
         parts = {name: public, **(vars(public) if inspect.isclass(public) else {})}
         assert not [part for part, value in parts.items() if part[0] != "_" and not value.__doc__], name
     assert page.failures("# Estimators", before=True) == 0
+    assert page.failures("# How it is computed", before=True, name="explain.md") == 0
+
+
+# ---- explanations ---------------------------------------------------------------------------------------------------
+
+def test_shares_sum_to_decision_values():
+    rng = np.random.default_rng(5300001)
+    X = rng.normal(size=(120, 5))
+    for kernel in ("rbf", "laplacian", "linear", "poly"):
+        for y, task in ((X[:, 0] * X[:, 1], "epsilon_svr"), (np.digitize(X[:, 0], [-0.5, 0.5]), "c_svc")):
+            model = hinge.train(X, y, task=task, kernel=kernel, gamma=0.3)
+            f = model.decision_function(X, precision="f64")
+            for background, base in ((X[:30], f[:30].mean(axis=0)), (None, None)):
+                values, found = model.explain(X, background)
+                assert values.shape == (120, f.shape[1], 5)
+                np.testing.assert_allclose(values.sum(axis=2) + found, f, atol=1e-9)
+                if base is not None:
+                    np.testing.assert_allclose(found, base, atol=1e-9)
+                shap = model.shap_values(X, background)
+                np.testing.assert_array_equal(shap if task == "epsilon_svr" else shap[:, :, 1],
+                                              values[:, 0 if task == "epsilon_svr" else 1])
+
+
+def test_gradients():
+    rng = np.random.default_rng(5300002)
+    X = rng.normal(size=(80, 3))
+    model = hinge.train(X, np.sin(X[:, 0]), task="epsilon_svr", gamma=0.5, C=10, scaling=(-1, 1))
+    step = 1e-5 * np.eye(3)
+    for c in range(3):
+        slope = (model.decision_function(X + step[c], precision="f64") -
+                 model.decision_function(X - step[c], precision="f64")) / 2e-5
+        np.testing.assert_allclose(model.gradients(X)[:, :, c], slope, atol=1e-5)
+
+
+def test_explain_refuses():
+    X = np.eye(4)
+    model = hinge.train(X, X[:, 0], task="epsilon_svr", kernel="matern32")
+    with pytest.raises(hinge.InvalidArgument, match="matern32 is no product"):
+        model.explain(X)
+    with pytest.raises(hinge.InvalidArgument, match="background.cols"):
+        hinge.train(X, X[:, 0], task="epsilon_svr").shap_values(X, X[:, :2])

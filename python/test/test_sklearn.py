@@ -621,3 +621,16 @@ def test_arrays_that_lie_elsewhere():
     X, y = classes(2, (1, 0))
     model = SVC().fit(torch.from_numpy(X), y)
     assert np.array_equal(model.predict(torch.from_numpy(X)), SVC().fit(X, y).predict(X))
+
+
+def test_shap_values_are_of_the_decision_function():
+    X, y = load_iris(return_X_y=True)
+    for classes in (2, 3):
+        rows = y < classes
+        labels = np.array(["z", "b", "m"])[y[rows]]
+        svc = SVC(decision_function_shape="ovo", precision="f64").fit(X[rows], labels)
+        f = svc.decision_function(X[rows]).reshape(rows.sum(), -1)
+        values = svc.shap_values(X[rows], X[:20]).reshape(rows.sum(), 4, -1)
+        np.testing.assert_allclose(values.sum(axis=1) + f[:20].mean(axis=0), f, atol=1e-9)
+    values = SVR().fit(X, y).shap_values(X[:3])
+    assert values.shape == (3, 4)
