@@ -16,12 +16,6 @@
 #define HG_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define HG_MAX(a, b) ((a) > (b) ? (a) : (b))
 
-#if defined(__GNUC__)
-#define HG_PRINTF(f, a) __attribute__((format(printf, f, a)))
-#else
-#define HG_PRINTF(f, a)
-#endif
-
 /* Fills err (nullable) and returns status: "return hg_fail(err, HINGE_EINVAL, "nu: %g", nu);" */
 hinge_status hg_fail(hinge_error *err, hinge_status status, const char *format, ...) HG_PRINTF(3, 4);
 /* Does the same for a place in a file: the text begins with "file:line: ". */

@@ -4,13 +4,17 @@
  * OpenBLAS's and BLIS's own functions are looked up weakly: any CBLAS will do.
  */
 #include "lib/base/base.h"
+#include "hg_config.h"
 
 #include <cblas.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
-#if defined(__GNUC__) && defined(__ELF__)
+#if HG_BLAS_IS_OPENBLAS /* where no name can be looked up weakly */
+#define HAVE(f) 1
+#define name_blis(name, size) false
+#elif defined(__GNUC__) && defined(__ELF__)
 extern char *openblas_get_config(void) __attribute__((weak));
 extern char *openblas_get_corename(void) __attribute__((weak));
 extern int openblas_get_parallel(void) __attribute__((weak));

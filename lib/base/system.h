@@ -10,6 +10,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+/* A function that takes a printf format as argument f, and what it prints from argument a on; of printf's two kinds on
+ * Windows it is that of C. */
+#if defined(__MINGW_PRINTF_FORMAT)
+#define HG_PRINTF(f, a) __attribute__((format(__MINGW_PRINTF_FORMAT, f, a)))
+#elif defined(__GNUC__)
+#define HG_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define HG_PRINTF(f, a)
+#endif
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
