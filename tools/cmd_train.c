@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "progress.h"
 #include "cmd_train.h"
@@ -414,14 +413,9 @@ static void measure_floor(const struct train_settings *s, struct train_run *run)
     free(labels);
 }
 
-static double seconds_of(const struct timeval *t)
-{
-    return (double)t->tv_sec + 1e-6 * (double)t->tv_usec;
-}
-
 void train_run(struct train_settings *s, struct train_run *run)
 {
-    struct rusage before, after;
+    struct system_work before, after;
     struct display display = { .folds = s->folds, .eps = s->params.eps,
                                .terminal = terminal_width() && !s->data.ranks };
     hinge_status status = HINGE_OK;
@@ -431,7 +425,7 @@ void train_run(struct train_settings *s, struct train_run *run)
     s->params.progress_arg = &display;
     s->params.profile = s->profile;
     catch_interrupt(1);
-    getrusage(RUSAGE_SELF, &before);
+    before = system_work();
     if (s->online.solver) {
         display.limit = s->params.time_limit;
         run->model = online_train(&s->online, &run->data, s->data_path, &s->params);
@@ -442,12 +436,12 @@ void train_run(struct train_settings *s, struct train_run *run)
     } else {
         status = train(s, run);
     }
-    getrusage(RUSAGE_SELF, &after);
+    after = system_work();
     catch_interrupt(0);
     wipe_line();
     check(status);
-    run->seconds_system = seconds_of(&after.ru_stime) - seconds_of(&before.ru_stime);
-    run->page_faults = (uint64_t)(after.ru_minflt - before.ru_minflt);
+    run->seconds_system = after.seconds - before.seconds;
+    run->page_faults = after.page_faults - before.page_faults;
     run->seconds_floor = NAN;
     if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
         measure_floor(s, run);

@@ -2,15 +2,10 @@
  * Messages, files written whole, JSON, data and scores: see common.h.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <hinge/theory.h>
 
@@ -50,7 +45,7 @@ void die(int code, const char *format, ...)
 {
     va_list arguments;
     if (unfinished)
-        unlink(unfinished);
+        file_remove(unfinished);
     va_start(arguments, format);
     say("", format, arguments);
     va_end(arguments);
@@ -91,27 +86,6 @@ void *allocate(size_t count, size_t size)
     if (!memory)
         die(EXIT_DATA, "no memory for %zu times %zu bytes", count, size);
     return memory;
-}
-
-double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-int terminal_width(void)
-{
-    struct winsize size = { 0 };
-    if (!isatty(STDERR_FILENO))
-        return 0;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
-}
-
-const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 int ends_in(const char *text, const char *end)
@@ -171,9 +145,27 @@ int compare_reals(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+size_t read_line(FILE *file, char **line, size_t *room)
+{
+    size_t n = 0;
+    int c = 0;
+    while (c != '\n' && (c = getc(file)) != EOF) {
+        if (n + 2 > *room) {
+            *room = 2 * *room + 128;
+            *line = realloc(*line, *room);
+            if (!*line)
+                die(EXIT_DATA, "no memory");
+        }
+        (*line)[n++] = (char)c;
+    }
+    if (n)
+        (*line)[n] = '\0';
+    return n;
+}
+
 FILE *open_file(const char *path, const char *mode)
 {
-    FILE *file = fopen(path, mode);
+    FILE *file = file_open(path, mode);
     if (!file)
         die(EXIT_DATA, "%s: cannot %s: %s", path, *mode == 'r' ? "read" : "write", strerror(errno));
     return file;
@@ -191,37 +183,18 @@ const char *input_name(const char *path)
     return strcmp(path, "-") == 0 ? "/dev/stdin" : path;
 }
 
-/* Opens a new file beside path, with the rights that a new file has, and returns its descriptor; -1: it cannot be made.
- * *temporary becomes its name, the caller's. */
-static int open_beside(const char *path, char **temporary)
-{
-    mode_t mask = umask(0);
-    int fd;
-    umask(mask);
-    *temporary = join(path, ".XXXXXX", "");
-    fd = mkstemp(*temporary);
-    if (fd >= 0)
-        (void)!fchmod(fd, 0666 & ~mask);
-    return fd;
-}
-
 void output_open(struct output *out, const char *path)
 {
-    struct stat status;
     memset(out, 0, sizeof *out);
     if (is_stdout(path)) {
         out->file = stdout;
         return;
     }
-    out->path = realpath(path, NULL); /* follow links; a path that is not there yet stays as it is */
-    if (!out->path)
-        out->path = join(path, "", "");
-    if (stat(out->path, &status) == 0 && !S_ISREG(status.st_mode)) { /* a pipe, a terminal, /dev/null */
-        out->file = fopen(out->path, "w");
-    } else {
-        int fd = open_beside(out->path, &out->temporary);
-        out->file = fd < 0 ? NULL : fdopen(fd, "w");
-    }
+    out->path = file_behind(path);
+    if (path_kind(out->path) == PATH_NONE || path_kind(out->path) == PATH_FILE)
+        out->file = file_beside(out->path, &out->temporary);
+    else /* a pipe, a terminal, /dev/null */
+        out->file = file_open(out->path, "wb");
     if (!out->file)
         die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
     unfinished = out->temporary;
@@ -238,11 +211,11 @@ void output_close(struct output *out)
     failed = ferror(out->file);
     failed |= fclose(out->file);
     if (!failed && out->temporary)
-        failed = rename(out->temporary, out->path);
+        failed = file_replace(out->temporary, out->path);
     if (failed) {
         int why = errno;
         if (out->temporary)
-            unlink(out->temporary);
+            file_remove(out->temporary);
         die(EXIT_DATA, "%s: cannot write: %s", out->path, strerror(why));
     }
     free(out->temporary);
@@ -251,23 +224,20 @@ void output_close(struct output *out)
 
 void check_writable(const char *path, const char *other)
 {
-    struct stat status, second;
     char *folder;
     if (!path || is_stdout(path))
         return;
-    if (other && (stat(path, &status) || stat(other, &second)
-                      ? strcmp(path, other) == 0
-                      : S_ISREG(status.st_mode) && status.st_dev == second.st_dev && status.st_ino == second.st_ino))
+    if (other && is_same_file(path, other))
         die(EXIT_USAGE, "%s: cannot write: the command uses this file twice", path);
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+    if (path_kind(path) == PATH_FOLDER)
         die(EXIT_DATA, "%s: cannot write: it is a folder", path);
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+    if (path_kind(path) == PATH_OTHER)
         return;
     folder = join(path, "", "");
     folder[base_name(path) - path] = '\0';
-    if (*folder && access(folder, F_OK))
+    if (*folder && path_kind(folder) == PATH_NONE)
         die(EXIT_DATA, "%s: cannot write: there is no folder %s", path, folder);
-    if (access(*folder ? folder : ".", W_OK | X_OK))
+    if (!may_write_in(*folder ? folder : "."))
         die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
     free(folder);
 }
@@ -275,28 +245,55 @@ void check_writable(const char *path, const char *other)
 /* ---- JSON: held back until the outermost bracket closes, so that an error leaves no half of an object ---- */
 
 static struct {
-    FILE *file;
     char *text;
-    size_t size;
+    size_t size, room;
 } page;
+
+static void page_grow(size_t more)
+{
+    if (page.room - page.size > more)
+        return;
+    page.room = 2 * page.room + more + 256;
+    page.text = realloc(page.text, page.room);
+    if (!page.text)
+        die(EXIT_DATA, "no memory for JSON");
+}
+
+static void page_add(const char *bytes, size_t length)
+{
+    page_grow(length);
+    memcpy(page.text + page.size, bytes, length);
+    page.size += length;
+}
+
+static void page_print(const char *format, ...) PRINTF_LIKE(1, 2);
+static void page_print(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int length = vsnprintf(NULL, 0, format, values);
+    va_end(values);
+    page_grow((size_t)length);
+    va_start(values, format);
+    page.size += (size_t)vsnprintf(page.text + page.size, page.room - page.size, format, values);
+    va_end(values);
+}
 
 static void json_item(struct json *j, const char *key)
 {
     if (j->depth == 0)
-        page.file = open_memstream(&page.text, &page.size);
-    if (!page.file)
-        die(EXIT_DATA, "no memory for JSON");
-    if (j->depth)
-        fprintf(page.file, "%s\n%*s", j->first ? "" : ",", 2 * j->depth, "");
+        page.size = 0;
+    else
+        page_print("%s\n%*s", j->first ? "" : ",", 2 * j->depth, "");
     j->first = 0;
     if (key)
-        fprintf(page.file, "\"%s\": ", key);
+        page_print("\"%s\": ", key);
 }
 
 void json_open(struct json *j, const char *key, char bracket)
 {
     json_item(j, key);
-    putc(bracket, page.file);
+    page_add(&bracket, 1);
     j->depth++;
     j->first = 1;
 }
@@ -304,24 +301,23 @@ void json_open(struct json *j, const char *key, char bracket)
 void json_close(struct json *j, char bracket)
 {
     j->depth--;
-    fprintf(page.file, "\n%*s%c", 2 * j->depth, "", bracket);
+    page_print("\n%*s%c", 2 * j->depth, "", bracket);
     j->first = 0;
     if (j->depth)
         return;
-    putc('\n', page.file);
-    if (fclose(page.file))
-        die(EXIT_DATA, "no memory for JSON");
+    page_add("\n", 1);
     fwrite(page.text, 1, page.size, stdout);
     free(page.text);
+    memset(&page, 0, sizeof page);
     errors_in_json = 0; /* one object is all that standard output holds */
 }
 
 static void put_real(double value)
 {
     if (isfinite(value))
-        fprintf(page.file, "%.17g", value);
+        page_print("%.17g", value);
     else
-        fputs("null", page.file);
+        page_print("null");
 }
 
 void json_real(struct json *j, const char *key, double value)
@@ -363,7 +359,7 @@ void json_names(struct json *j, const char *key, const hinge_words *names)
 
 static void put_count(uint64_t value)
 {
-    fprintf(page.file, "%llu", (unsigned long long)value);
+    page_print("%llu", (unsigned long long)value);
 }
 
 /* Returns the bytes of the UTF-8 character at s; 0: it is none. */
@@ -384,20 +380,20 @@ static size_t utf8_length(const unsigned char *s)
 static void put_text(const char *value)
 {
     const unsigned char *s = (const unsigned char *)value;
-    putc('"', page.file);
+    page_add("\"", 1);
     while (*s) {
         size_t length = utf8_length(s);
         if (*s == '"' || *s == '\\')
-            fprintf(page.file, "\\%c", *s);
+            page_print("\\%c", *s);
         else if (*s < 0x20 || *s == 0x7f)
-            fprintf(page.file, "\\u%04x", *s);
+            page_print("\\u%04x", *s);
         else if (length)
-            fwrite(s, 1, length, page.file);
+            page_add((const char *)s, length);
         else
-            fputs("\\ufffd", page.file);
+            page_print("%s", "\\ufffd");
         s += length ? length : 1;
     }
-    putc('"', page.file);
+    page_add("\"", 1);
 }
 
 void json_text(struct json *j, const char *key, const char *value)
@@ -421,7 +417,7 @@ void json_put(struct json *j, const char *format, ...)
         else if (*format == 's')
             put_text(va_arg(values, const char *));
         else if (*format == 'i')
-            fputs(va_arg(values, int) ? "true" : "false", page.file);
+            page_print("%s", va_arg(values, int) ? "true" : "false");
         else if (*format == 'd')
             put_count((uint64_t)va_arg(values, int));
         else
@@ -437,12 +433,12 @@ void json_put(struct json *j, const char *format, ...)
     void name(struct json *j, const char *key, const type *values, size_t count) \
     { \
         json_item(j, key); \
-        putc('[', page.file); \
+        page_add("[", 1); \
         for (size_t k = 0; k < count; k++) { \
-            fputs(k ? ", " : "", page.file); \
+            page_print("%s", k ? ", " : ""); \
             put(values[k]); \
         } \
-        putc(']', page.file); \
+        page_add("]", 1); \
     }
 JSON_LIST(json_reals, double, put_real)
 JSON_LIST(json_counts, size_t, put_count)

@@ -6,7 +6,8 @@
  *   grid     grid_file.c: the file of points; grid_report.c: what is told
  *   report   recall.c: how a model was trained; report_print.c: what is told
  *   plot     view.c: the plane of a picture; regions.c: of a classifier; values.c: of a regression
- *   several  gnuplot.c, progress.c, ranges.c: files of svm-scale; subject.c: a model beside data; restart.c
+ *   several  gnuplot.c, progress.c, ranges.c: files of svm-scale; subject.c: a model beside data; restart.c;
+ *            system_posix.c, system_windows.c: the system (system.h)
  *
  * A command that cannot go on calls die(): the message goes to stderr as "hinge: ...", and nothing that was
  * to be written is left behind, since every file is written under another name and renamed at the end.
@@ -14,19 +15,12 @@
 #ifndef HINGE_TOOLS_COMMON_H
 #define HINGE_TOOLS_COMMON_H
 
-#include <stdint.h>
-#include <stdio.h>
-
 #include <hinge/hinge.h>
 #include <hinge/io.h>
 #include <hinge/scaling.h>
 #include <hinge/select.h>
 
-#if defined(__GNUC__)
-#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
-#else
-#define PRINTF_LIKE(text, first)
-#endif
+#include "system.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -47,9 +41,6 @@ void check(hinge_status status);
 void finish_stdout(void);
 
 void *allocate(size_t count, size_t size); /* zeroed; dies without memory */
-double now(void);                          /* seconds of a clock that only goes forward */
-int terminal_width(void);                  /* columns of stderr, 0: no terminal */
-const char *base_name(const char *path);   /* what follows the last slash */
 int ends_in(const char *text, const char *end);
 char *join(const char *a, const char *b, const char *c); /* all in one text, the caller's */
 /* Returns the one of count names that a mistyped one may be meant for, such as by one wrong letter; NULL: none. Names
@@ -189,6 +180,8 @@ const char *option_next(const struct option_use *use);
 /* Returns what option_next would, and leaves it there; "": so many words do not follow behind it. */
 const char *option_peek(const struct option_use *use, int behind);
 
+/* Reads a line and its end into memory that grows, the caller's; returns its length, 0: none is left. */
+size_t read_line(FILE *file, char **line, size_t *room);
 /* Opens a file as fopen does, or dies. */
 FILE *open_file(const char *path, const char *mode);
 

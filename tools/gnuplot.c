@@ -1,17 +1,10 @@
 /* Drawing by gnuplot: see gnuplot.h. */
 #include <errno.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "gnuplot.h"
-
-extern char **environ;
 
 static const struct terminal {
     const char *ending, *line;
@@ -35,31 +28,19 @@ void gnuplot_check(const char *picture)
     check_writable(picture, NULL);
 }
 
-/* Makes a file without a name, which is gone when it is closed; NULL: it cannot be made. */
-static FILE *nameless_file(void)
-{
-    const char *folder = getenv("TMPDIR");
-    char *path = join(folder && *folder ? folder : "/tmp", "/", "hinge-plot-XXXXXX");
-    int fd = mkstemp(path);
-    if (fd >= 0)
-        unlink(path);
-    free(path);
-    return fd < 0 ? NULL : fdopen(fd, "w+");
-}
-
 void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep)
 {
     const struct terminal *terminal = terminal_of(picture);
     check_writable(picture, NULL);
-    if (keep && mkdir(keep, 0777) && errno != EEXIST)
+    if (keep && make_folder(keep))
         die(EXIT_DATA, "%s: cannot make the folder: %s", keep, strerror(errno));
     g->picture = picture;
     g->kept = keep ? join(keep, "/", "plot.gp") : NULL;
     g->script = keep ? open_file(g->kept, "w+") : nameless_file();
     if (!g->script)
         die(EXIT_DATA, "cannot make a temporary file: %s", strerror(errno));
-    fprintf(g->script, "# gnuplot plot.gp draws plot%s\nif (!exists('picture')) picture = 'plot%s'\n",
-            terminal->ending, terminal->ending);
+    fprintf(g->script, "# gnuplot plot.gp draws plot%s\nif (!exists('picture')) picture = 'plot%s'\n", terminal->ending,
+            terminal->ending);
     fprintf(g->script, "set terminal %s\nset output picture\nset encoding utf8\nscale = %g\n", terminal->line,
             terminal->points);
 }
@@ -103,74 +84,33 @@ void gnuplot_title(const struct gnuplot *g, const char *start, const char *forma
     free(line);
 }
 
-/* What a signal that ends the command takes with it. */
-static struct {
-    const char *picture; /* the unfinished one, "": there is none */
-    pid_t child;         /* the running gnuplot, or 0 */
-} left = { "", 0 };
-
-/* Raises the signal again, which now has its default action (SA_RESETHAND) and ends the command. */
-static void on_signal(int number)
+static int is_empty(const char *path)
 {
-    if (left.child)
-        kill(left.child, SIGTERM);
-    unlink(left.picture);
-    raise(number);
-}
-
-static void catch_ends(void)
-{
-    static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-    struct sigaction action = { 0 };
-    action.sa_handler = on_signal;
-    action.sa_flags = (int)SA_RESETHAND;
-    sigemptyset(&action.sa_mask);
-    for (size_t k = 0; k < COUNT_OF(ends); k++)
-        sigaction(ends[k], &action, NULL);
-}
-
-/* Runs a program to its end, with a file as its standard input. Returns 0, or what went wrong: an error number, or
- * minus the exit code. */
-static int run(char *const *words, FILE *input)
-{
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    int status, error = posix_spawn_file_actions_init(&actions);
-    if (!error)
-        error = posix_spawn_file_actions_adddup2(&actions, fileno(input), STDIN_FILENO);
-    if (!error)
-        error = posix_spawnp(&child, words[0], &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error)
-        return error;
-    left.child = child;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return errno;
-    left.child = 0;
-    return WIFEXITED(status) ? -WEXITSTATUS(status) : -1;
+    FILE *file = file_open(path, "rb");
+    int empty = !file || getc(file) == EOF;
+    if (file)
+        fclose(file);
+    return empty;
 }
 
 void gnuplot_draw(struct gnuplot *g)
 {
-    char name[] = "gnuplot", option[] = "-e", script[] = "/dev/stdin", *to;
+    char name[] = "gnuplot", option[] = "-e", *script = join(standard_input, "", ""), *to;
     struct output out;
-    struct stat made = { 0 };
     int failed;
     if (fflush(g->script) || ferror(g->script))
         die(EXIT_DATA, "cannot write the script for gnuplot: %s", strerror(errno));
     rewind(g->script);
     output_open(&out, g->picture);
-    if (out.temporary)
-        left.picture = out.temporary;
-    catch_ends();
-    setenv("LC_ALL", "C.UTF-8", 1); /* labels and titles are UTF-8, and numbers have a point */
+    set_variable("LC_ALL", "C.UTF-8"); /* labels and titles are UTF-8, and numbers have a point */
     to = quoted("picture = ", out.temporary ? out.temporary : out.path);
-    failed = run((char *[]){ name, option, to, script, NULL }, g->script);
-    if (!failed && out.temporary && (stat(out.temporary, &made) || made.st_size == 0))
+    remove_at_signal(out.temporary ? out.temporary : "");
+    failed = run_program((char *[]){ name, option, to, script, NULL }, g->script);
+    if (!failed && out.temporary && is_empty(out.temporary))
         failed = -1;
     fclose(g->script);
     free(to);
+    free(script);
     if (failed && g->kept)
         fprintf(stderr, "hinge: the script, with its data, is %s\n", g->kept);
     free(g->kept);
@@ -180,6 +120,6 @@ void gnuplot_draw(struct gnuplot *g)
     if (failed)
         die(EXIT_DATA, "%s: gnuplot could not draw it: %s", g->picture,
             failed > 0 ? strerror(failed) : "see its message above");
-    left.picture = "";
+    remove_at_signal("");
     output_close(&out);
 }

@@ -159,11 +159,11 @@ void points_read(struct points *points, const struct grid_settings *s, const str
     char *line = NULL;
     size_t room = 0, number = 0;
     int marked = 0;
-    ssize_t length;
+    size_t length;
     if (!s->resume)
         return;
     file = open_file(s->resume, "r");
-    while ((length = getline(&line, &room, file)) > 0 && line[length - 1] == '\n') { /* the last one may be cut off */
+    while ((length = read_line(file, &line, &room)) > 0 && line[length - 1] == '\n') { /* the last one may be cut off */
         number++;
         line[length - 1] = '\0';
         if (strncmp(line, mark, sizeof mark - 1) == 0) {

@@ -60,6 +60,7 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    system_begin(&argc, &argv);
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;

@@ -244,6 +244,7 @@ static const char usage[] = "usage: mpirun -np P hinge-mpi train|predict|grid [o
 
 int main(int argc, char **argv)
 {
+    system_begin(&argc, &argv);
     int given, code = EXIT_USAGE;
     remember_arguments(argc, argv);
     restart_if_slow(1, 0); /* while MPI has not begun; HINGE_NO_RESTART=1 prevents it */

@@ -250,9 +250,7 @@ static void add_class_weight(struct class_weights *classes, char *name, double w
 void parse_weight(const struct option_use *use, void *field)
 {
     struct option_use weight = *use;
-    char *text = strdup(use->text), *equals = text ? strrchr(text, '=') : NULL;
-    if (!text)
-        die(EXIT_DATA, "no memory");
+    char *text = join(use->text, "", ""), *equals = strrchr(text, '=');
     if (equals)
         *equals++ = '\0';
     else if (strncmp(use->shown, "--", 2) == 0)
@@ -368,14 +366,14 @@ static _Noreturn void die_of_option(const struct option_list *list, int answer, 
     if (optopt)
         show_option(list, optopt, shown, sizeof shown);
     if (answer == ':')
-        die(EXIT_USAGE, "%s: needs a value; see `%s %s --help`", shown, program_invocation_short_name, argv[0]);
+        die(EXIT_USAGE, "%s: needs a value; see `%s %s --help`", shown, program_name(), argv[0]);
     if (optopt >= LONG_OPTION)
         die(EXIT_USAGE, "%s: takes no value", shown);
     if (optopt)
-        die(EXIT_USAGE, "unknown option '%s'; see `%s %s --help`", shown, program_invocation_short_name, argv[0]);
+        die(EXIT_USAGE, "unknown option '%s'; see `%s %s --help`", shown, program_name(), argv[0]);
     const char *meant = nearest(argv[optind - 1] + 2, &list->longs[0].name, list->count, sizeof *list->longs);
     die(EXIT_USAGE, "unknown or ambiguous option '%s'%s%s%s; see `%s %s --help`", argv[optind - 1],
-        meant ? ": did you mean --" : "", meant ? meant : "", meant ? "?" : "", program_invocation_short_name, argv[0]);
+        meant ? ": did you mean --" : "", meant ? meant : "", meant ? "?" : "", program_name(), argv[0]);
 }
 
 int parse_options(int argc, char **argv, const struct command_line *line)
@@ -418,7 +416,7 @@ void parse_command(int argc, char **argv, const struct command_line *line)
         most++;
     if (count < line->least || count > most)
         die(EXIT_USAGE, "%s: %s; see `%s %s --help`", argv[0], count < line->least ? line->needed : too_many,
-            program_invocation_short_name, argv[0]);
+            program_name(), argv[0]);
     for (int k = 0; k < count; k++)
         *line->place[k] = k < line->least ? input_name(argv[first + k]) : argv[first + k];
 }

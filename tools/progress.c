@@ -21,13 +21,9 @@ static void on_interrupt(int number)
 
 void catch_interrupt(int on)
 {
-    struct sigaction action = { 0 };
     if (on)
         interrupted = 0;
-    action.sa_handler = on ? on_interrupt : SIG_DFL;
-    action.sa_flags = on ? (int)SA_RESETHAND : 0;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
+    on_interruption(on ? on_interrupt : NULL);
 }
 
 static double line_time = -1; /* of the line that is shown; negative: there is none */

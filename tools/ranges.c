@@ -91,12 +91,12 @@ struct range_file {
 
 static int next_line(struct range_file *f)
 {
-    ssize_t length;
+    size_t length;
     do {
-        length = getline(&f->text, &f->size, f->file);
+        length = read_line(f->file, &f->text, &f->size);
         f->line++;
-    } while (length >= 0 && f->text[strspn(f->text, " \t\r\n")] == '\0');
-    return length >= 0;
+    } while (length > 0 && f->text[strspn(f->text, " \t\r\n")] == '\0');
+    return length > 0;
 }
 
 static _Noreturn void die_of_line(const struct range_file *f, const char *expected)

@@ -3,7 +3,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common.h"
 
@@ -18,14 +17,14 @@ void restart_if_slow(int allowed, int verbose)
     machine = hinge_machine_info();
     if (!machine.avx512 || !machine.blas_slow)
         return;
-    if (setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) || setenv("HINGE_NO_RESTART", "1", 1))
+    if (set_variable("OPENBLAS_CORETYPE", "SkylakeX") || set_variable("HINGE_NO_RESTART", "1"))
         return;
     if (verbose)
         fprintf(stderr, "%s runs kernels without AVX-512: starting again with OPENBLAS_CORETYPE=SkylakeX\n",
                 machine.blas);
     fflush(NULL);
-    execv("/proc/self/exe", original_argv);
-    if (verbose) /* the system has no such file */
+    start_again(original_argv);
+    if (verbose)
         warn("could not start again: going on with the slower BLAS kernels");
 }
 

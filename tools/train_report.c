@@ -5,16 +5,9 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "progress.h"
 #include "cmd_train.h"
-
-static uint64_t peak_bytes(void)
-{
-    struct rusage used;
-    return getrusage(RUSAGE_SELF, &used) ? 0 : (uint64_t)used.ru_maxrss * 1024;
-}
 
 static void json_report(struct json *j, const hinge_report *r)
 {

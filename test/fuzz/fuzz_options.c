@@ -8,6 +8,7 @@
 #include "lib/files/number.h"
 
 #include "tools/common.c"
+#include "tools/system_posix.c"
 #include "tools/data.c"
 #undef FIELD
 #include "tools/options.c"
@@ -83,7 +84,7 @@ static void train_briefly(const struct train_settings *s)
     hinge_model_free(model);
 }
 
-static void read_line(void *arg)
+static void read_command(void *arg)
 {
     struct line *line = arg;
 
@@ -172,7 +173,7 @@ bool fuzz_one(const uint8_t *bytes, size_t size)
         line.argv[line.argc++] = text;
     line.scale = strcmp(line.argv[0], "scale") == 0;
     optind = 0; /* getopt begins anew */
-    bool accepted = tool_run(read_line, &line);
+    bool accepted = tool_run(read_command, &line);
     (free)(text);
     return accepted;
 }

@@ -2,6 +2,7 @@
 #include "tool.h"
 
 #include "tools/common.c"
+#include "tools/system_posix.c"
 #include "tools/options.c"
 #include "tools/ranges.c"
 

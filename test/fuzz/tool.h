@@ -10,10 +10,12 @@
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,19 +64,6 @@ static void *tool_calloc(size_t count, size_t size)
 {
     CHECK(size == 0 || count <= 2 * (size_t)FUZZ_MEMORY / size);
     return tool_keep(calloc(count, size));
-}
-
-static char *tool_strdup(const char *text)
-{
-    return tool_keep(strdup(text));
-}
-
-static ssize_t tool_getline(char **line, size_t *size, FILE *file)
-{
-    tool_forget(*line);
-    ssize_t length = getline(line, size, file);
-    tool_keep(*line);
-    return length;
 }
 
 static FILE *tool_open(FILE *file)
@@ -128,8 +117,6 @@ static bool tool_run(void (*task)(void *arg), void *arg)
 #define free(memory) tool_free(memory)
 #define calloc(count, size) tool_calloc(count, size)
 #define realloc(memory, size) tool_realloc(memory, size)
-#define strdup(text) tool_strdup(text)
-#define getline(line, size, file) tool_getline(line, size, file)
 #define fopen(path, mode) tool_open(fopen(path, mode))
 #define fdopen(file, mode) tool_open(fdopen(file, mode))
 #define fclose(file) tool_close(file)
