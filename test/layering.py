@@ -4,6 +4,7 @@
   - who includes what, room by room (ROOMS below): public headers see none but themselves; lib/base and lib/rows are the
     ground; kernels and solver stand on it and do not see each other, nor do solver/smo and solver/ipm; tools, examples
     and benchmarks see public headers alone
+  - the library asks one room for the system, lib/base/system.h, and the command its own, tools/system.h
   - no object of the library holds writable data, but for a thread's place in the team that serves a call; tables that
     the loader relocates (.data.rel.ro) are read-only
   - the library calls nothing that prints, ends the process or changes its settings
@@ -27,6 +28,8 @@ STANDARD = """
     assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg
     stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype
 """.split()
+# of compilers, of what is linked, and of C libraries on every system that hinge is for
+LIBRARIES = "cblas lapacke omp mpi lzma zlib cpuid immintrin xmmintrin emmintrin getopt".split()
 FORBIDDEN = """
     exit _exit _Exit quick_exit abort __assert_fail atexit on_exit printf vprintf puts putchar perror
     __printf_chk __vprintf_chk stdout stderr signal sigaction sigprocmask raise setlocale uselocale setenv
@@ -117,6 +120,30 @@ def check_includes(root):
                         complain(f"{path}:{number}: only benchmarks and tests may include libsvm")
     if count == 0:
         complain("no includes found: is this the source directory?")
+
+
+def check_system(root):
+    """A system's headers, and questions which one this is, stand in the rooms for the system alone."""
+    rooms = re.compile(r"(lib/base|tools)/system(_posix|_windows)?\.[ch]$")
+    header = re.compile(r"^\s*#\s*include\s*<([^>]+)\.h>")
+    question = re.compile(r"^\s*#\s*(?:el)?if.*(_WIN32|_WIN64|__MINGW|__APPLE__|__linux|__unix|BSD__|__GLIBC__|__MUSL)")
+    seen = 0
+    for path in sources(root):
+        if path.split("/")[0] not in ("lib", "kernels", "solver", "mpi", "compat", "tools"):
+            continue
+        if rooms.match(path):
+            seen += 1
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                match = header.match(line)
+                if match and not match.group(1).startswith("hinge/") and match.group(1) not in STANDARD + LIBRARIES:
+                    complain(f"{path}:{number}: {match.group(1)}.h is a system's: lib/base/system.h and tools/system.h")
+                match = question.match(line)
+                if match:
+                    complain(f"{path}:{number}: asks for a system by {match.group(1)}")
+    if seen != 6:
+        complain("the rooms for the system are not where check_system looks for them")
 
 
 def check_tour(root):
@@ -266,6 +293,7 @@ def main():
         sys.exit(__doc__)
     root, archive, shared = sys.argv[1:4]
     check_includes(root)
+    check_system(root)
     check_tour(root)
     check_lines(root)
     check_rules(root)
