@@ -1,0 +1,22 @@
+"""A wheel that was installed trains, its certificate is right, and the OpenMP that runs is its own."""
+import sys
+
+import numpy
+
+import hinge
+
+rng = numpy.random.default_rng(0)
+X = rng.normal(size=(2000, 20))
+y = numpy.sign((X ** 2).sum(axis=1) - 19.5)
+model = hinge.train(X, y, C=1.0, gamma=0.05)
+assert model.report["outcome"] == "converged", model.report
+assert (model.predict(X) == y).mean() > 0.9
+assert model.certificate(X, y)["kkt"] < 0.002
+machine = hinge.info()
+assert machine["blas_is_openmp"], machine
+if sys.platform == "linux":
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        files = maps.read()
+    assert "hinge.libs/libgomp" in files, files
+    assert "libgfortran" not in files.replace("numpy.libs/libgfortran", ""), files
+print("trains:", sys.version.split()[0], machine)
