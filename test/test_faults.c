@@ -707,6 +707,30 @@ static hinge_status call_sgd(const void *arg, uint64_t *hash, hinge_error *err)
     return status;
 }
 
+static hinge_status call_ball(const void *arg, uint64_t *hash, hinge_error *err)
+{
+    const struct subject *s = arg;
+    hinge_params params = s->params;
+    hinge_model *model;
+    double C;
+    params.task = HINGE_C_SVC;
+    params.kernel = hinge_kernel_linear();
+    scribble(&model, sizeof model);
+    scribble(&C, sizeof C);
+    hinge_status status = FAULTED(hinge_tradeoff_ball(&model, s->x, s->y, &params, 0.05, &C, err));
+    check_output(status, &C, sizeof C, hash);
+    return check_model(status, &model, hash);
+}
+
+static hinge_status call_normalise(const void *arg, uint64_t *hash, hinge_error *err)
+{
+    const struct subject *s = arg;
+    double w[3] = { 1, 2, 3 }, b = 0.5;
+    hinge_status status = FAULTED(hinge_normalise(s->x, w, &b, 2, err));
+    assert_true(status == HINGE_OK || (w[0] == 1 && w[2] == 3 && b == 0.5));
+    return status;
+}
+
 static hinge_status call_decisions(const void *arg, uint64_t *hash, hinge_error *err)
 {
     const struct subject *s = arg;
@@ -757,6 +781,8 @@ TEST(everything_else)
     fail_allocations("features", call_features, &s);
     fail_allocations("perceptron", call_perceptron, &s);
     fail_allocations("SGD", call_sgd, &s);
+    fail_allocations("the ball", call_ball, &s);
+    fail_allocations("normalised", call_normalise, &s);
     fail_allocations("decisions", call_decisions, &s);
     fail_allocations("linear model", call_linear_model, &s);
     fail_allocations("QP", call_qp, &s);

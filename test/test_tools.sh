@@ -140,6 +140,8 @@ refuses 2 "-t linear" train --solver perceptron -t 0 -s 3 two
 refuses 2 "--certify" train --solver sgd -t 0 --certify two
 refuses 2 "--weight" train --solver sgd -t 0 -w1 2 two
 refuses 2 "-c inf" train --solver sgd -t 0 -c inf two
+refuses 2 "--loss is for" train --solver perceptron -t 0 --loss logistic two
+refuses 2 "--ball is for" train -t 0 --ball 2 two
 for option in "--tolerance 0.01" "--cache 10" "--shrinking 0" "--newton 0" "--rank 5" "--precision f32" \
     "--working-set 9" "--cpu-level 1" "--multiclass ovr" "--max-iter 9"; do
     for solver in perceptron sgd; do
@@ -292,6 +294,11 @@ check "to within 1 % of the optimum" awk -v a="$(number objective)" -v b="$exact
     'BEGIN { exit !(b > 0 && a >= b * (1 - 1e-9) && a <= 1.01 * b) }'
 check "is the same with another number of threads" "$hinge" train -q -t 0 --solver sgd --threads 1 two again.model
 check "bit for bit" cmp sgd.model again.model
+check "takes another loss" "$hinge" train -t 0 --solver sgd --loss logistic --epochs 20 two loss.model
+check "and tells of it" grep -q "C sum of logistic losses" out
+check "and a ball" "$hinge" train -t 0 --solver sgd --ball 0.01 --epochs 20 two ball.model
+check "in which w lies" awk '/^SV/ { getline; s = 0; for (i = 2; i <= NF; i++) { split($i, v, ":"); s += v[2]^2 }
+    exit !(s > 0 && s <= 0.0100001) }' ball.model
 check "without a threshold" "$hinge" train -q -t 0 --solver sgd --no-bias --epochs 20 --batch 8 two origin.model
 check "which is 0" has origin.model '^rho -*0$'
 check "warns where the perceptron cannot separate" "$hinge" train -t 0 --solver perceptron --epochs 3 two some.model

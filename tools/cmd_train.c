@@ -18,6 +18,9 @@ static const struct choice choice_solver[] = {
     { "interior-point", HINGE_SOLVER_INTERIOR_POINT }, { "perceptron", SOLVER_PERCEPTRON }, { "sgd", SOLVER_SGD },
     { NULL, 0 }
 };
+static const struct choice choice_loss[] = { { "hinge", HINGE_LOSS_HINGE }, { "logistic", HINGE_LOSS_LOGISTIC },
+                                             { "exponential", HINGE_LOSS_EXPONENTIAL },
+                                             { "perceptron", HINGE_LOSS_PERCEPTRON }, { NULL, 0 } };
 
 /* Takes the next word too, if it is two numbers with a comma between them. */
 static void parse_scale(const struct option_use *use, void *field)
@@ -89,6 +92,10 @@ static const struct tool_option run_options[] = {
       "run at most N rounds of perceptron (1000), N passes\nof sgd over the examples (by their size and C)" },
     { 0, "batch", "N", parse_size, FIELD(online.batch), &range_positive,
       "take N examples a step in perceptron (all), sgd (1)" },
+    { 0, "loss", "LOSS", parse_choice, FIELD(online.loss), choice_loss,
+      "sum the loss hinge, logistic, exponential or\nperceptron in sgd (hinge)" },
+    { 0, "ball", "R", parse_real, FIELD(online.ball), &range_positive,
+      "minimise the mean loss subject to |w|^2 <= R in sgd,\ninstead of -c" },
     { 0, "rank", "R", parse_size, FIELD(params.rank), &range_positive,
       "give the interior point a factor of the kernel\nmatrix with R columns (all of linear, 1000 of other\n"
       "kernels)" },
@@ -198,6 +205,8 @@ static void read_online(struct train_settings *s)
     int online = (int)p->solver >= SOLVER_PERCEPTRON;
     if (!online && (s->online.epochs || s->online.batch))
         die(EXIT_USAGE, "train: --%s is for --solver perceptron and sgd", s->online.epochs ? "epochs" : "batch");
+    if ((int)p->solver != SOLVER_SGD && (s->online.loss || s->online.ball > 0))
+        die(EXIT_USAGE, "train: --%s is for --solver sgd", s->online.loss ? "loss" : "ball");
     if (!online)
         return;
     if (p->task != HINGE_C_SVC || p->kernel.type != HINGE_LINEAR)

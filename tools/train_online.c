@@ -3,8 +3,6 @@
  */
 #include <stdlib.h>
 
-#include <hinge/theory.h>
-
 #include "train_online.h"
 
 /* y[n] of +1 and -1; the first label is the positive one, except that -1 first, +1 second are swapped. */
@@ -38,7 +36,7 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
         check(hinge_perceptron(x, y, &options, w, bias, NULL, NULL, &failure));
         return;
     }
-    o->lambda = hinge_tradeoff_convert(HINGE_TRADEOFF_SUM, HINGE_TRADEOFF_LAMBDA, p->C, x->rows);
+    o->lambda = o->ball > 0 ? 0 : hinge_tradeoff_convert(HINGE_TRADEOFF_SUM, HINGE_TRADEOFF_LAMBDA, p->C, x->rows);
     if (o->epochs == 0) {
         const hinge_kernel linear = hinge_kernel_linear();
         double radius;
@@ -47,7 +45,8 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
     }
     hinge_sgd_options options = {
         .lambda = o->lambda, .epochs = o->epochs, .batch = o->batch, .bias = !p->no_bias, .seed = p->seed,
-        .threads = p->threads, .progress = p->progress, .progress_arg = p->progress_arg
+        .threads = p->threads, .progress = p->progress, .progress_arg = p->progress_arg,
+        .loss = (hinge_loss)o->loss, .ball = o->ball
     };
     check(hinge_sgd(x, y, &options, w, bias, NULL, &failure));
 }
@@ -55,14 +54,14 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
 static void measure(struct online *o, const hinge_matrix *x, const double *y, const hinge_params *p, const double *w,
                     double b)
 {
-    double *f = allocate(x->rows, sizeof *f);
+    double *f = allocate(x->rows, sizeof *f), factor = o->ball > 0 ? 1 / (double)x->rows : p->C;
     check(hinge_linear_decisions(x, w, &b, 1, p->threads, f, &failure));
     o->objective = 0;
-    for (size_t k = 0; k < x->cols; k++)
+    for (size_t k = 0; o->ball == 0 && k < x->cols; k++)
         o->objective += 0.5 * w[k] * w[k];
     for (size_t i = 0; i < x->rows; i++) {
         o->errors += y[i] * f[i] <= 0;
-        o->objective += p->C * hinge_loss_value(HINGE_LOSS_HINGE, y[i] * f[i]);
+        o->objective += factor * hinge_loss_value((hinge_loss)o->loss, y[i] * f[i]);
     }
     free(f);
 }

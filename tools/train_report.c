@@ -137,7 +137,11 @@ static void print_online(const struct train_run *run, const struct online *o)
 {
     printf("%-16s %s, %zu epochs\n", "solver", online_name(o), o->epochs);
     printf("%-16s %zu of %zu examples\n", "errors", o->errors, run->data.x.rows);
-    printf("%-16s %.10g, 1/2 |w|^2 + C sum of slacks\n", "objective", o->objective);
+    printf("%-16s %.10g, %s", "objective", o->objective, o->ball > 0 ? "mean of " : "1/2 |w|^2 + C sum of ");
+    if (o->loss == HINGE_LOSS_HINGE)
+        puts("slacks");
+    else
+        printf("%s losses\n", hinge_loss_name((hinge_loss)o->loss));
 }
 
 static void json_task(struct json *j, const struct train_settings *s, const struct train_run *run)

@@ -33,6 +33,10 @@ HINGE_API size_t hinge_argmax(const double *values, size_t n);
  * omp_get_max_threads(). EINVAL: values of x that are not finite. */
 HINGE_API hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, const double *b, size_t k,
                                               int threads, double *decisions, hinge_error *err);
+/* Scales w[d] and *b such that the nearest row of x has |<x, w> + b| = 1, which leaves the hyperplane where it is and
+ * makes its margin 1 / ||w|| [Perez, "the magnitude depends on a free scale"; Notes 9, eq. 9.3]. EINVAL: a row lies on
+ * it, values that are not finite. */
+HINGE_API hinge_status hinge_normalise(const hinge_matrix *x, double *w, double *b, int threads, hinge_error *err);
 /* Makes a linear two-class model with f(x) = <w, x> + b, w[d], for hinge_predict and files; its one support vector is
  * w. *model is the caller's, freed with hinge_model_free. positive and negative are the labels for f > 0 and otherwise.
  * EINVAL: values that are not finite, equal labels. */
@@ -53,6 +57,9 @@ typedef enum hinge_loss {
 /* Returns a loss at a margin; NaN: there is no such loss. Hinge, logistic and exponential loss are >= the 0-1 loss at
  * every m; the perceptron's is not. */
 HINGE_API double hinge_loss_value(hinge_loss loss, double margin);
+/* Returns minus a loss's derivative by the margin, where it has none the larger one, but for the hinge loss's 0 at m =
+ * 1: what subgradient steps are times y x. At most e^300; the 0-1 loss: 0. */
+HINGE_API double hinge_loss_slope(hinge_loss loss, double margin);
 /* Returns the mean of a loss over margins[n]: the empirical risk R_n. */
 HINGE_API double hinge_loss_mean(hinge_loss loss, const double *margins, size_t n);
 /* Returns "hinge", "perceptron", ...; static; NULL: there is no such loss. */
@@ -66,7 +73,7 @@ HINGE_API double hinge_pinball(double tau, double residual);
 
 /* Where a method stands after a round (perceptron) or an epoch (SGD). */
 typedef struct hinge_online_round {
-    double objective; /* perceptron: mean of max(0, -y f); SGD: lambda ||w||^2 + mean of max(0, 1 - y f) */
+    double objective; /* perceptron: mean of max(0, -y f); SGD: lambda ||w||^2 + mean loss */
     size_t errors;    /* examples with y f <= 0 */
 } hinge_online_round;
 
@@ -98,10 +105,10 @@ HINGE_API hinge_status hinge_perceptron(const hinge_matrix *x, const double *y,
                                         hinge_online_round *history, size_t *n_rounds, hinge_error *err);
 
 typedef struct hinge_sgd_options {
-    double lambda;  /* > 0, see hinge_tradeoff_convert */
+    double lambda;  /* > 0, see hinge_tradeoff_convert; 0: none, where there is a ball or eta */
     size_t epochs;  /* passes over the examples; 0: as many as hinge_sgd_epochs says */
     size_t batch;   /* examples a step; 0: 1 */
-    double eta;     /* eta_t = eta / t^power; 0: the Pegasos step 1 / (2 lambda t) */
+    double eta;     /* eta_t = eta / t^power; 0: Pegasos' step 1 / (2 lambda t), with lambda = 0 sqrt(ball / t) / R */
     double power;   /* 0 constant, 0.5, 1, ...; with eta > 0 only */
     int bias;       /* 1: f = <x, w> + b, b not regularised [Karagiannis, example 31]; 0: homogeneous halfspaces, b = 0
                      * [Karagiannis, definition 21] */
@@ -110,16 +117,21 @@ typedef struct hinge_sgd_options {
     int threads;    /* threads that measure history; 0: omp_get_max_threads(). The result does not depend on it */
     hinge_progress_fn progress; /* or NULL; see hinge_online_round */
     void *progress_arg;
+    hinge_loss loss; /* 0: the hinge loss; logistic, exponential or the perceptron's, of which w = 0 is the best where
+                      * lambda > 0 */
+    double ball;     /* C of min E_in subject to w'w <= C [Perez]; 0: there is none. hinge_tradeoff_ball finds the C of
+                      * the sum of slacks that has the same w */
 } hinge_sgd_options;
 
 /* Trains a soft SVM by stochastic subgradients: min lambda ||w||^2 + 1/m sum max(0, 1 - y_i (<x_i, w> + b))
  * [Karagiannis, eq. 3.4 and example 31, whose recursion leaves out the regulariser's 2 lambda w: it is put back here].
  * A step on a batch B: w <- w - eta_t (2 lambda w - 1/|B| sum over y f < 1 of y x), then onto the ball ||w||^2 <= 1 /
- * (2 lambda), which holds the optimum (Shalev-Shwartz, Singer, Srebro 2007). With a bias, rows are taken relative to
- * their mean, b takes steps of 1 / sqrt(t) (with eta > 0: eta_t), and in the end the value that is best for w, exactly.
- * w[d]; *b only with options->bias (NULL otherwise); history[epochs] or NULL: after each epoch, of what would be
- * returned then but for that last step of b. EINVAL: labels, lambda, values that are not finite, history without a
- * number of epochs. */
+ * (2 lambda), which holds the optimum (Shalev-Shwartz, Singer, Srebro 2007); of other losses -loss'(y f) y x, and 1 /
+ * lambda. A step by the exponential loss moves no margin of its batch by more than 1. With a bias, rows are taken
+ * relative to their mean, b takes steps of 1 / sqrt(t) (with eta > 0: eta_t), and in the end the value that is best
+ * for w, exactly. w[d]; *b only with options->bias (NULL otherwise); history[epochs] or NULL: after each epoch, of
+ * what would be returned then but for that last step of b. EINVAL: labels, lambda, values that are not finite,
+ * history without a number of epochs. */
 HINGE_API hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_options *options, double *w,
                                  double *b, hinge_online_round *history, hinge_error *err);
 /* Returns the epochs after which the Pegasos step's mean is within 1e-2 of the optimum, relative to it, on data of
@@ -240,6 +252,9 @@ HINGE_API hinge_status hinge_model_norm2(const hinge_model *model, size_t proble
 /* Returns 1 / ||w||: the distance of the margin from the boundary in feature space [Shi], [Perez], [Notes 9]. norm2 >
  * 0. */
 HINGE_API double hinge_margin(double norm2);
+/* Returns |f| / ||w||: the distance of a point with decision value f from the hyperplane [Notes 9, eq. 9.2;
+ * Karagiannis, lemma 17]. norm2 > 0. */
+HINGE_API double hinge_distance(double f, double norm2);
 /* Sets *radius = the largest ||Phi(x_i)||, or, centred, ||Phi(x_i) - mean Phi||, as [Shi] assumes of the data. Centred
  * takes n^2 kernel values, unless the kernel is linear. */
 HINGE_API hinge_status hinge_radius(const hinge_matrix *x, const hinge_kernel *kernel, int centred, int threads,
@@ -256,6 +271,11 @@ HINGE_API double hinge_bound_leave_one_out(size_t n_sv, size_t n);
 HINGE_API double hinge_bound_vc_fat(double radius, double margin, double d);
 /* h <= min(D, ceil(4 R^2 / gamma^2)) [Shi, "Theoretical justification"]; R of centred data. */
 HINGE_API double hinge_bound_vc_slides(double radius, double margin, double d);
+/* m_H(n) <= sum of the first h + 1 binomial coefficients of n, for VC dimension h; infinite where that overflows. */
+HINGE_API double hinge_bound_growth(size_t h, size_t n);
+/* P[falsification] >= 1 - m_H(n) / 2^n [Perez, "Falsification and m_H(N)"]: n labels drawn at random are more than H
+ * can fit. m_H by hinge_bound_growth; 0 where n <= h. */
+HINGE_API double hinge_bound_falsification(size_t h, size_t n);
 /* R(g) <= R_n(g) + 2 sqrt(2 (h ln(2 e n / h) + ln(2 / delta)) / n), with probability 1 - delta, for n >= h [Shi, "VC
  * bound"]. n < h: infinity, no bound. */
 HINGE_API double hinge_bound_vc_risk(double risk, double h, size_t n, double delta);
@@ -294,6 +314,14 @@ typedef enum hinge_tradeoff {
 /* Returns the value in another convention that gives the same w and b on m examples. NaN: value <= 0, m = 0, or there
  * is no such convention. */
 HINGE_API double hinge_tradeoff_convert(hinge_tradeoff from, hinge_tradeoff to, double value, size_t m);
+/* Trains the C-SVC of two classes that minimises the mean loss subject to ||w||^2 <= ball [Perez: min E_in subject to
+ * w'w <= C], and sets *C to the factor of the sum of slacks that does it. The other way needs no search: of a model,
+ * ball = hinge_model_norm2. params->C is where the search begins, each training from the solution before; ||w||^2 is
+ * right to ten times params->eps. Where the constraint binds at no C (||w||^2 grows no further), *C = infinity, and the
+ * model is of a large C. *model is the caller's. EINVAL: another task, classes, a precomputed kernel; ECALLBACK: the
+ * callback or the time limit ended a training. */
+HINGE_API hinge_status hinge_tradeoff_ball(hinge_model **model, const hinge_matrix *x, const double *y,
+                                           const hinge_params *params, double ball, double *C, hinge_error *err);
 /* Max-margin form: min -gamma + C_mm sum xi, ||w|| = 1 [Shi, eq. 2]. A C-SVC problem solved with C solves it with C_mm
  * = C / sum alpha, gamma = 1 / ||w||, w / ||w||, b / ||w||. 0 < sum_alpha <= C m. */
 HINGE_API double hinge_tradeoff_max_margin(double C, double sum_alpha);

@@ -79,6 +79,27 @@ hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, cons
     return hg_ok(err);
 }
 
+hinge_status hinge_normalise(const hinge_matrix *x, double *w, double *b, int threads, hinge_error *err)
+{
+    double *f, nearest = INFINITY;
+    HG_TRY(hg_examples_check(x, threads, err));
+    HG_NEED(err, w, "w");
+    HG_NEED(err, b, "b");
+    HG_TRY(HG_MAKE(err, "decision values", HG_ARRAY(f, x->rows)));
+    hinge_status status = hinge_linear_decisions(x, w, b, 1, threads, f, err);
+    for (size_t i = 0; status == HINGE_OK && i < x->rows; i++)
+        nearest = fabs(f[i]) >= nearest ? nearest : fabs(f[i]);
+    hg_free(f);
+    if (status != HINGE_OK)
+        return status;
+    if (!(nearest > 0 && isfinite(nearest)))
+        return hg_fail(err, HINGE_EINVAL, "w, b: a row lies on the hyperplane, or there is none at a finite distance");
+    for (size_t c = 0; c < x->cols; c++)
+        w[c] /= nearest;
+    *b /= nearest;
+    return hg_ok(err);
+}
+
 /* Makes a model whose one support vector is w, with coefficient 1 and rho = -b; gamma is 1 / d, as a training leaves
  * it. */
 hinge_status hinge_linear_model(hinge_model **model, const double *w, size_t d, double b, double positive,

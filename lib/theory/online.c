@@ -126,7 +126,7 @@ static bool sweep_stretch(const struct hg_online *o, size_t s, const double *w, 
         any |= in;
         c[i] = in ? y : 0;
         part[d] += c[i];
-        part[d + 1] += fmax(0, offset - margin);
+        part[d + 1] += o->smooth ? hinge_loss_value(o->smooth, margin) : fmax(0, offset - margin);
         part[d + 2] += margin <= 0;
     }
     if (gradient && any && d > 0) /* sum y x = rows' c, while the rows are hot */
@@ -244,7 +244,7 @@ static void visit_all(struct hg_online *o, double offset, bool strict, hg_online
             double y = o->y[o->order[first + i]], margin = y * o->f[i];
             bool in = strict ? margin < offset : margin <= offset;
             any |= in;
-            o->c[i] = in ? y : 0;
+            o->c[i] = o->smooth ? y * hinge_loss_slope(o->smooth, margin) : in ? y : 0;
         }
         batch(arg, rows, ld, count, any);
         if (hg_online_tell(o, false, NAN))

@@ -22,6 +22,7 @@ struct hg_online {
     size_t stretch;       /* rows that a thread takes in one go, by d alone */
     double *w, b;         /* [d] where the method stands */
     bool bias;            /* b takes part */
+    hinge_loss smooth;    /* the logistic or exponential loss in the place of max(0, offset - y f); 0: none */
     const double *mean;   /* [d] taken off the rows of batches, or NULL; the caller's */
     struct hg_teller teller;
     size_t rounds, unseen; /* carried out, and values looked at since the clock was */
@@ -41,7 +42,7 @@ const double *hg_take_rows(const struct hg_points *points, size_t first, size_t 
 
 /* Sums over all examples. */
 struct hg_online_sweep {
-    double loss;   /* max(0, offset - y f) */
+    double loss;   /* max(0, offset - y f), or the smooth one */
     size_t errors; /* y f <= 0 */
 };
 
@@ -69,7 +70,7 @@ bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offs
 bool hg_online_tell(struct hg_online *o, bool round_over, double loss);
 
 /* Says what is done with a batch: rows x - mean, *ld from each other, and c: y of those with y f < offset, otherwise
- * 0. */
+ * 0; y times the slope of a smooth loss. */
 typedef void hg_online_batch(void *arg, const double *rows, size_t ld, size_t count, bool any);
 /* Walks over all batches, in an order of the examples that is drawn anew; strict false: y f <= offset. */
 void hg_online_pass(struct hg_online *o, uint64_t *state, double offset, bool strict, hg_online_batch *batch,

@@ -37,6 +37,18 @@ double hinge_loss_value(hinge_loss loss, double m)
     }
 }
 
+double hinge_loss_slope(hinge_loss loss, double m)
+{
+    const double log2_e = 1.4426950408889634;
+    if (isnan(m) || (size_t)loss >= HINGE_N_LOSSES)
+        return NAN;
+    return loss == HINGE_LOSS_HINGE         ? m < 1
+           : loss == HINGE_LOSS_PERCEPTRON  ? m <= 0
+           : loss == HINGE_LOSS_LOGISTIC    ? log2_e / (1 + exp(m))
+           : loss == HINGE_LOSS_EXPONENTIAL ? exp(fmin(-m, 300))
+                                            : 0;
+}
+
 double hinge_loss_mean(hinge_loss loss, const double *margins, size_t n)
 {
     double sum = 0;
@@ -81,6 +93,11 @@ double hinge_margin(double norm2)
     return norm2 > 0 ? 1 / sqrt(norm2) : NAN;
 }
 
+double hinge_distance(double f, double norm2)
+{
+    return norm2 > 0 ? fabs(f) / sqrt(norm2) : NAN;
+}
+
 double hinge_bound_leave_one_out(size_t n_sv, size_t n)
 {
     return n > 0 ? (double)n_sv / (double)n : NAN;
@@ -98,6 +115,29 @@ double hinge_bound_vc_slides(double radius, double margin, double d)
     if (!(radius >= 0 && margin > 0 && d >= 0))
         return NAN;
     return fmin(d, ceil(4 * radius * radius / (margin * margin)));
+}
+
+double hinge_bound_growth(size_t h, size_t n)
+{
+    double term = 1, sum = 1;
+    for (size_t i = 1; i <= h && i <= n && isfinite(sum); i++) {
+        term *= (double)(n - i + 1) / (double)i;
+        sum += term;
+    }
+    return sum;
+}
+
+/* Sums C(n, i) / 2^n for i > h from the small end, i = n, on, where h is below half of n, from the other: nothing
+ * cancels and, by logarithms, nothing overflows. */
+double hinge_bound_falsification(size_t h, size_t n)
+{
+    bool low = 2 * h < n; /* then the few first terms are what lacks to 1 */
+    double sum = 0, m = (double)n;
+    for (size_t i = low ? 0 : h + 1; i <= (low ? h : n); i++) {
+        double k = (double)i;
+        sum += exp(lgamma(m + 1) - lgamma(k + 1) - lgamma(m - k + 1) - m * log(2));
+    }
+    return low ? 1 - sum : sum;
 }
 
 /* Computes R + 2 sqrt(2 (h ln(2 e n / h) + ln(2 / delta)) / n); there is no bound where n < h. */

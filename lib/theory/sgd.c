@@ -4,6 +4,8 @@
  *     w <- (1 - 2 lambda eta_t) w + eta_t / |B| sum of y x over the examples of batch B with y f < 1,
  *     then onto the ball 2 lambda ||w||^2 <= 1, eta_t = 1 / (2 lambda t),
  *
+ * and likewise for other losses, by their slope times y x; the ball is that of lambda ||w||^2 <= loss(0) = 1 then, or
+ * the caller's.
  * averaged with weights t (Lacoste-Julien, Schmidt, Bach 2012), which leaves the wild first steps behind. b is not
  * regularised: nothing is strongly convex in it, so its steps shrink by 1 / sqrt(t) only (by 1/t it may never arrive);
  * the last step finds the b that is best for the w found, exactly. Read online.h before; doc/online.md compares the
@@ -39,13 +41,33 @@ static double bias_step_size(const hinge_sgd_options *p, double t)
     return p->eta > 0 ? step_size(p, t) : 1 / sqrt(t);
 }
 
-/* Projects w onto the ball 2 lambda ||w||^2 <= 1. */
+/* Returns 1 / C of the ball ||w||^2 <= C, the caller's or one that holds the optimum, whichever is smaller; 0: all. */
+static double curvature(const hinge_sgd_options *p)
+{
+    return fmax((p->loss == HINGE_LOSS_HINGE ? 2 : 1) * p->lambda, p->ball > 0 ? 1 / p->ball : 0);
+}
+
+/* Projects w onto the ball. */
 static void project(const struct sgd *s)
 {
     int d = (int)s->o->x.cols;
-    double norm2 = cblas_ddot(d, s->o->w, 1, s->o->w, 1);
-    if (2 * s->p->lambda * norm2 > 1)
-        cblas_dscal(d, 1 / sqrt(2 * s->p->lambda * norm2), s->o->w, 1);
+    double share = curvature(s->p) * cblas_ddot(d, s->o->w, 1, s->o->w, 1);
+    if (share > 1)
+        cblas_dscal(d, 1 / sqrt(share), s->o->w, 1);
+}
+
+/* Returns by what to shorten a step that would move a margin of its batch by more than 1, as the exponential loss
+ * may. */
+static double shorten(const struct sgd *s, const double *rows, size_t ld, size_t count, double step)
+{
+    double most = 1;
+    if (s->p->loss != HINGE_LOSS_EXPONENTIAL)
+        return 1;
+    for (size_t i = 0; i < count; i++) {
+        double norm2 = cblas_ddot((int)s->o->x.cols, rows + i * ld, 1, rows + i * ld, 1);
+        most = fmax(most, step * fabs(s->o->c[i]) * (norm2 + 1) * (double)count);
+    }
+    return 1 / most;
 }
 
 /* Adds an iterate to the mean: mean += 2 / (t + 1) (iterate - mean), the mean with weights 1, 2, .. t. */
@@ -61,32 +83,71 @@ static void average(struct sgd *s)
 static void take_batch(void *arg, const double *rows, size_t ld, size_t count, bool any)
 {
     struct sgd *s = arg;
-    double eta = step_size(s->p, ++s->t);
+    double eta = step_size(s->p, ++s->t), bias_eta = bias_step_size(s->p, s->t);
+    double share = shorten(s, rows, ld, count, fmax(eta, bias_eta) / (double)count) / (double)count;
     (void)any; /* w shrinks all the same */
-    hg_online_step(s->o, rows, ld, count, 1 - 2 * s->p->lambda * eta, eta / (double)count,
-                   bias_step_size(s->p, s->t) / (double)count);
+    hg_online_step(s->o, rows, ld, count, 1 - 2 * s->p->lambda * eta, eta * share, bias_eta * share);
     project(s);
     average(s);
 }
 
-/* Finds the b that minimises sum max(0, 1 - y (f + b)): its slope is -1 for each +1 with b < 1 - f and +1 for each -1
- * with b > -1 - f, so that it rises by 1 at each y - f, from minus the number of +1. Where it is 0 between two of them,
- * their middle. at: room for a number an example. */
-static double best_bias(const struct sgd *s, double *at)
+/* Sets f = <x, w> of all examples. */
+static void find_decisions(const struct sgd *s, double *f)
 {
     const hinge_matrix *x = &s->o->x;
-    size_t n = x->rows, positive = 0;
-    for (size_t i = 0; i < n; i++) {
-        double f = 0;
+    for (size_t i = 0; i < x->rows; i++) {
+        f[i] = 0;
         for (size_t c = 0; c < x->cols; c++)
-            f += hg_matrix_value(x, i, c) * s->w[c];
-        at[i] = s->o->y[i] - f;
+            f[i] += hg_matrix_value(x, i, c) * s->w[c];
+    }
+}
+
+/* Finds the b that minimises sum max(0, offset - y (f + b)): its slope is -1 for each +1 with b < offset - f and +1 for
+ * each -1 with b > -offset - f, so that it rises by 1 at each offset y - f, from minus the number of +1. Where it is 0
+ * between two of them, their middle. at: f, spoilt. */
+static double best_kink(const struct sgd *s, double offset, double *at)
+{
+    size_t n = s->o->x.rows, positive = 0;
+    for (size_t i = 0; i < n; i++) {
+        at[i] = offset * s->o->y[i] - at[i];
         positive += s->o->y[i] > 0;
     }
     qsort(at, n, sizeof *at, hg_by_value);
     if (positive == 0 || positive == n)
         return positive == 0 ? at[0] : at[n - 1];
     return (at[positive - 1] + at[positive]) / 2;
+}
+
+/* Returns minus the derivative of sum loss(y (f + b)) by b. */
+static double pull(const struct sgd *s, const double *f, double b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->o->x.rows; i++)
+        sum += s->o->y[i] * hinge_loss_slope(s->p->loss, s->o->y[i] * (f[i] + b));
+    return sum;
+}
+
+/* Finds the b that minimises the sum of a smooth loss, by halving; of one class alone there is none, and the largest
+ * looked at, 2^10, serves. */
+static double best_root(const struct sgd *s, const double *f)
+{
+    double high = 1, low = -1;
+    while (high < 1024 && pull(s, f, high) > 0)
+        high *= 2;
+    while (low > -1024 && pull(s, f, low) < 0)
+        low *= 2;
+    for (int k = 0; k < 60; k++) {
+        double middle = (low + high) / 2;
+        *(pull(s, f, middle) > 0 ? &low : &high) = middle;
+    }
+    return (low + high) / 2;
+}
+
+/* Returns the b that is best for w. room: for a number an example. */
+static double best_bias(const struct sgd *s, double *room)
+{
+    find_decisions(s, room);
+    return s->o->smooth ? best_root(s, room) : best_kink(s, s->p->loss == HINGE_LOSS_HINGE, room);
 }
 
 /* Measures lambda |w|^2 + mean loss, and errors, of what would be returned now. The sweep takes rows as they stand, so
@@ -98,7 +159,7 @@ static void record(struct sgd *s, hinge_online_round *round)
     double b = s->b;
     for (size_t c = 0; s->o->mean != NULL && c < d; c++)
         b -= s->mean[c] * s->w[c];
-    hg_online_sweep(s->o, s->w, b, 1, false, NULL, &sweep);
+    hg_online_sweep(s->o, s->w, b, s->p->loss == HINGE_LOSS_HINGE, false, NULL, &sweep);
     round->objective = s->p->lambda * hg_dot(s->w, s->w, d) + sweep.loss / (double)s->o->x.rows;
     round->errors = sweep.errors;
 }
@@ -122,12 +183,13 @@ static hinge_status run(struct sgd *s, hinge_online_round *history, hinge_error 
     const hinge_sgd_options *p = s->p;
     uint64_t state = p->seed;
     size_t d = o->x.cols;
+    bool hinge = p->loss == HINGE_LOSS_HINGE;
     double *room;
     HG_TRY(HG_MAKE(err, "the means of examples", HG_ZEROS(s->w, d), HG_ZEROS(s->mean, d), HG_ARRAY(room, o->x.rows)));
     if (o->bias)
         find_mean(s);
     for (size_t epoch = 0; epoch < p->epochs; epoch++) {
-        hg_online_pass(o, &state, 1, true, take_batch, s);
+        hg_online_pass(o, &state, hinge, hinge, take_batch, s); /* w = 0 is no end of the perceptron's loss */
         if (o->stopped)
             break;
         if (history != NULL)
@@ -185,16 +247,26 @@ static hinge_status descend(const hinge_matrix *x, const double *y, const hinge_
     hinge_sgd_options p = *options;
     struct sgd s = { .o = &s.online, .p = &p };
     HG_TRY(hg_online_check(x, y, p.threads, p.bias, w, b, err));
-    if (!(p.lambda > 0 && isfinite(p.lambda)))
+    if ((size_t)p.loss >= HINGE_N_LOSSES || p.loss == HINGE_LOSS_ZERO_ONE)
+        return hg_fail(err, HINGE_EINVAL, "loss: %d is no loss that has slopes", (int)p.loss);
+    if (!(p.ball >= 0 && isfinite(p.ball)))
+        return hg_fail(err, HINGE_EINVAL, "ball: %g is not a finite number >= 0", p.ball);
+    if (!(p.lambda > 0 && isfinite(p.lambda)) && !(p.lambda == 0 && (p.ball > 0 || p.eta > 0)))
         return hg_fail(err, HINGE_EINVAL, "lambda: %g is not a finite number > 0", p.lambda);
     if (!(p.eta >= 0 && isfinite(p.eta) && p.power >= 0 && isfinite(p.power)))
         return hg_fail(err, HINGE_EINVAL, "eta, power: %g, %g are not finite numbers >= 0", p.eta, p.power);
     if (history != NULL && p.epochs == 0)
         return hg_fail(err, HINGE_EINVAL, "history: its length is not known with epochs = 0; see hinge_sgd_epochs");
     p.batch = p.batch == 0 ? 1 : p.batch;
+    double radius = p.epochs == 0 || p.lambda == 0 ? largest_norm(x, hg_threads(p.threads)) : 0;
     if (p.epochs == 0)
-        p.epochs = hinge_sgd_epochs(p.lambda, largest_norm(x, hg_threads(p.threads)), x->rows, p.batch);
+        p.epochs = hinge_sgd_epochs(p.lambda, radius, x->rows, p.batch);
+    if (p.lambda == 0 && p.eta == 0) {
+        p.eta = sqrt(p.ball) / (radius > 0 ? radius : 1);
+        p.power = 0.5;
+    }
     HG_TRY(hg_online_init(s.o, x, y, p.batch, p.bias, hg_threads(p.threads), p.progress, p.progress_arg, err));
+    s.o->smooth = p.loss == HINGE_LOSS_LOGISTIC || p.loss == HINGE_LOSS_EXPONENTIAL ? p.loss : HINGE_LOSS_HINGE;
     return hg_online_end(s.o, run(&s, history, err), w, b, err);
 }
 
