@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ._core import ffi, lib
-from ._library import Matrix, Progress, Watch, assign, call, doubles, threads_of, vector
+from ._library import Matrix, Progress, Watch, assign, call, doubles, number_of, threads_of, vector
 
 
 def _walk(function: Any, kind: str, X: Any, y: Any, rounds: int, threads: int | None, progress: Progress | None,
@@ -72,9 +72,9 @@ def perceptron(X: Any, y: Any, *, step: float = 1.0, rounds: int = 1000, batch: 
 
 
 def sgd(X: Any, y: Any, lambda_: float, *, epochs: int = 0, batch: int = 1, eta: float = 0.0, power: float = 0.0,
-        bias: bool = False, last: bool = False, seed: int = 0, threads: int | None = 0,
-        progress: Progress | None = None) -> tuple[np.ndarray, float, np.ndarray]:
-    """Train a soft SVM by stochastic subgradients: min lambda ||w||^2 + mean of max(0, 1 - y f).
+        bias: bool = False, last: bool = False, seed: int = 0, loss: str = "hinge", ball: float = 0.0,
+        threads: int | None = 0, progress: Progress | None = None) -> tuple[np.ndarray, float, np.ndarray]:
+    """Train a soft SVM by stochastic subgradients: min lambda ||w||^2 + mean of max(0, 1 - y f), or of another loss.
 
     Parameters
     ----------
@@ -82,11 +82,14 @@ def sgd(X: Any, y: Any, lambda_: float, *, epochs: int = 0, batch: int = 1, eta:
     y : array of shape (n,)
         +1 and -1.
     lambda_ : float
-        See :func:`tradeoff_convert`.
+        See :func:`tradeoff_convert`; 0 where there is a ball or eta.
     epochs : int
         Passes over the rows; 0: as many as :func:`sgd_epochs` says.
     batch, eta, power, bias, last, seed
         As in hinge_sgd_options; ``eta=0`` is the Pegasos step 1 / (2 lambda t).
+    loss : {"hinge", "logistic", "exponential", "perceptron"}
+    ball : float
+        Minimise subject to ||w||^2 <= ball; 0: there is no such bound.
     progress : callable, optional
         As :func:`hinge.train` takes it.
 
@@ -106,7 +109,7 @@ def sgd(X: Any, y: Any, lambda_: float, *, epochs: int = 0, batch: int = 1, eta:
     0.6
     """
     fields = {"lambda_": lambda_, "epochs": epochs, "batch": batch, "eta": eta, "power": power, "bias": bool(bias),
-              "last": bool(last), "seed": seed}
+              "last": bool(last), "seed": seed, "loss": number_of("hinge_loss", loss), "ball": ball}
     return _walk(lib.hinge_sgd, "hinge_sgd_options", X, y, epochs, threads, progress, fields)
 
 

@@ -24,12 +24,13 @@ from ._library import (WORDS, Callbacks, CallbackError, InvalidArgument, Labels,
 from ._model import Model
 from ._online import perceptron, sgd, sgd_epochs
 
-__all__ = ["LOSSES", "SLACK_CLASSES", "SV_KINDS", "TRADEOFFS", "argmax", "bound_leave_one_out", "bound_stability",
-           "bound_stability_best", "bound_vc_fat", "bound_vc_risk", "bound_vc_slides", "kinds", "leave_one_out",
-           "linear_decisions", "linear_model", "loss_mean", "loss_name", "loss_value", "margin", "mercer_check",
-           "model_locate", "model_norm2", "model_sum_alpha", "perceptron", "pinball", "polynomial_dimension",
-           "polynomial_features", "qp_outcome_text", "qp_solve", "radius", "sgd", "sgd_epochs", "sign", "slack",
-           "slack_class_of", "stability_lambda", "sv_kind_of", "tradeoff_convert", "tradeoff_max_margin", "tradeoff_nu"]
+__all__ = ["LOSSES", "SLACK_CLASSES", "SV_KINDS", "TRADEOFFS", "argmax", "bound_falsification", "bound_growth",
+           "bound_leave_one_out", "bound_stability", "bound_stability_best", "bound_vc_fat", "bound_vc_risk",
+           "bound_vc_slides", "distance", "kinds", "leave_one_out", "linear_decisions", "linear_model", "loss_mean",
+           "loss_name", "loss_slope", "loss_value", "margin", "mercer_check", "model_locate", "model_norm2",
+           "model_sum_alpha", "normalise", "perceptron", "pinball", "polynomial_dimension", "polynomial_features",
+           "qp_outcome_text", "qp_solve", "radius", "sgd", "sgd_epochs", "sign", "slack", "slack_class_of",
+           "stability_lambda", "sv_kind_of", "tradeoff_ball", "tradeoff_convert", "tradeoff_max_margin", "tradeoff_nu"]
 LOSSES = tuple(WORDS["hinge_loss"])
 SV_KINDS = tuple(WORDS["hinge_sv_kind"])
 SLACK_CLASSES = tuple(WORDS["hinge_slack_class"])
@@ -78,6 +79,22 @@ def linear_decisions(X: Any, w: Any, b: Any = None, *, threads: int | None = 0) 
     return out
 
 
+def normalise(X: Any, w: Any, b: float = 0.0, *, threads: int | None = 0) -> tuple[np.ndarray, float]:
+    """w and b of the same hyperplane, scaled such that the nearest row of X has |<x, w> + b| = 1.
+
+    Examples
+    --------
+    >>> from hinge import theory
+    >>> w, b = theory.normalise([[0, 0], [2, 2], [2, 0], [3, 0]], [5, -5], -5)
+    >>> w.tolist(), b
+    ([1.0, -1.0], -1.0)
+    """
+    matrix, bias = Matrix(X), ffi.new("double *", b)
+    weights = np.array(vector(w, matrix.view.cols, "w"))
+    call(lib.hinge_normalise, matrix.view, doubles(weights), bias, threads_of(threads))
+    return weights, float(bias[0])
+
+
 def linear_model(w: Any, b: float = 0.0, positive: float = 1.0, negative: float = -1.0) -> Model:
     """A model with f(x) = <w, x> + b, which gives ``positive`` where f > 0 and ``negative`` elsewhere.
 
@@ -107,6 +124,11 @@ def loss_value(loss: str, margin: Any) -> Any:
     values = np.asarray(margin, np.float64)
     out = np.array([lib.hinge_loss_value(number, m) for m in values.ravel()]).reshape(values.shape)
     return out if values.ndim else float(out)
+
+
+def loss_slope(loss: str, margin: float) -> float:
+    """Minus the derivative of a loss by the margin: what subgradient steps are times y x."""
+    return float(lib.hinge_loss_slope(number_of("hinge_loss", loss), margin))
 
 
 def loss_mean(loss: str, margins: Any) -> float:
@@ -328,6 +350,21 @@ def margin(norm2: float) -> float:
     return float(lib.hinge_margin(norm2))
 
 
+def distance(f: float, norm2: float) -> float:
+    """|f| / ||w||, the distance of a point with decision value f from the hyperplane."""
+    return float(lib.hinge_distance(f, norm2))
+
+
+def bound_growth(h: int, n: int) -> float:
+    """The growth function's bound for VC dimension h: the sum of the first h + 1 binomial coefficients of n."""
+    return float(lib.hinge_bound_growth(h, n))
+
+
+def bound_falsification(h: int, n: int) -> float:
+    """The probability, at least, that n labels drawn at random are more than VC dimension h can fit."""
+    return float(lib.hinge_bound_falsification(h, n))
+
+
 def bound_leave_one_out(n_sv: int, n: int) -> float:
     """Leave-one-out error <= n_sv / n."""
     return float(lib.hinge_bound_leave_one_out(n_sv, n))
@@ -413,6 +450,48 @@ def tradeoff_convert(from_: str, to: str, value: float, m: int) -> float:
     """
     return float(lib.hinge_tradeoff_convert(number_of("hinge_tradeoff", from_), number_of("hinge_tradeoff", to), value,
                                             m))
+
+
+def tradeoff_ball(X: Any, y: Any, ball: float, kernel: Any = "rbf", *, progress: Progress | None = None,
+                  **params: Any) -> tuple[Model, float]:
+    """The C-SVC of two classes with the least mean loss subject to ||w||^2 <= ball, and its C.
+
+    Parameters
+    ----------
+    X, y, kernel, progress, **params
+        As :func:`hinge.train` takes them; the search begins at ``C``.
+    ball : float
+
+    Returns
+    -------
+    model : Model
+    C : float
+        Infinity where the constraint binds at no C.
+
+    Examples
+    --------
+    >>> from hinge import theory
+    >>> model, C = theory.tradeoff_ball([[0, 0], [2, 2], [2, 0], [3, 0]], [-1, -1, 1, 1], 0.5, "linear", eps=1e-7)
+    >>> round(theory.model_norm2(model), 4), round(C, 3)
+    (0.5, 0.196)
+    """
+    matrix, watch = Matrix(X), Watch(progress)
+    labels = Labels(y, matrix.view.rows, "c_svc")
+    settings = Params(matrix.view.rows, kernel=kernel, **labels.translate(params))
+    handle, C = ffi.new("hinge_model **"), ffi.new("double *")
+    watch.attach(settings.struct)
+    try:
+        with watch:
+            settings.call(lib.hinge_tradeoff_ball, handle, matrix.view, doubles(labels.numbers),
+                          ffi.new("hinge_params *", settings.struct), ball, C)
+    except CallbackError:
+        if watch.interrupted:
+            raise KeyboardInterrupt from None
+        raise
+    settings.struct.progress, settings.struct.C = ffi.NULL, C[0]
+    settings.arguments[1]["C"] = C[0]
+    labels.give(handle[0])
+    return Model(handle[0], settings, None, settings.user), float(C[0])
 
 
 def tradeoff_max_margin(C: float, sum_alpha: float) -> float:

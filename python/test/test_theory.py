@@ -28,7 +28,7 @@ def test_every_function_of_the_headers_is_there():
         assert names
         missing += [name for name in names if f"lib.hinge_{name}" not in source]
     # one problem of hinge_kinds_of is one of hinge_kinds_each
-    assert missing == ["kinds_of"]
+    assert missing == ["kinds_of"], missing
     names = {name for name, value in vars(theory).items() if inspect.isfunction(value) and value.__module__ ==
              theory.__name__ and name[0] != "_" and not name.startswith("hinge_")}
     assert names == {name for name in theory.__all__ if name.islower()}
@@ -98,6 +98,31 @@ def test_perceptron_and_sgd_are_their_recursions():
         theory.sgd(X, y, lambda_, epochs=3, progress=lambda progress: 1 / 0)
     with pytest.raises(hinge.InvalidArgument, match="lambda"):
         theory.sgd(X, y, -1.0)
+
+
+def test_losses_ball_and_hyperplanes():
+    X, y = overlapping()
+    for loss in theory.LOSSES:
+        at = [theory.loss_value(loss, 0.3 + h) for h in (-1e-6, 1e-6)]
+        assert theory.loss_slope(loss, 0.3) == pytest.approx((at[0] - at[1]) / 2e-6, abs=1e-8)
+    w, b, _ = theory.sgd(X, y, 0.01, loss="logistic", bias=True, epochs=200)
+    pull = 1 / (1 + np.exp(y * (X @ w + b))) / np.log(2)  # stationary: 2 lambda w = mean of y x slope, and of y slope 0
+    assert np.allclose(0.02 * w, (pull * y) @ X / len(y), atol=2e-3) and abs((pull * y).mean()) < 1e-10
+    model, C = theory.tradeoff_ball(X, y, 0.3, "linear", eps=1e-8)
+    assert theory.model_norm2(model) == pytest.approx(0.3, rel=1e-6)
+    assert theory.model_norm2(hinge.train(X, y, kernel="linear", C=C, eps=1e-8)) == pytest.approx(0.3, rel=1e-5)
+    assert model.certificate(X, y)["kkt"] < 1e-6
+    best = theory.loss_mean("hinge", y * model.decision_function(X)[:, 0] * model.classes[0])
+    w, b, history = theory.sgd(X, y, 0, ball=0.3, bias=True, epochs=500)
+    assert w @ w <= 0.3 + 1e-9 and best - 1e-6 <= history["objective"][-1] <= 1.02 * best
+    v, c = theory.normalise(X, w, b)
+    assert np.abs(X @ v + c).min() == pytest.approx(1) and np.allclose(v * w[0], w * v[0])
+    assert theory.distance(-3, 4) == 1.5
+    assert theory.bound_growth(2, 4) == 11 and theory.bound_falsification(2, 4) == pytest.approx(1 - 11 / 16)
+    with pytest.raises(hinge.InvalidArgument, match="loss"):
+        theory.sgd(X, y, 1, loss="zero_one")
+    with pytest.raises(ZeroDivisionError):
+        theory.tradeoff_ball(X, y, 0.3, progress=lambda progress: 1 / 0)
 
 
 def test_features_mercer_and_radius():
