@@ -553,10 +553,9 @@ def qp_solve(Q: Any = None, p: Any = None, A: Any = None, c: Any = None, E: Any 
     result, kept = ffi.new("hinge_qp_result *"), []
     assign(problem, "eps", eps)
     assign(problem, "max_iter", max_iter)
-    for struct, values in ((problem, arrays), (result, out)):
-        for name, value in values.items():
-            kept.append(doubles(value))
-            setattr(struct, name.lower(), kept[-1])
+    for struct, name, value in [(problem, *field) for field in arrays.items()] + [(result, *f) for f in out.items()]:
+        kept.append(doubles(value))
+        setattr(struct, name.lower(), kept[-1])
     call(lib.hinge_qp_solve, problem, result)
     return {**out, **as_dict(result)}
 
