@@ -13,9 +13,9 @@ static const double OF_ROW = 700, OF_PAIR = 0.2;
 enum { USUAL_ITERATIONS = 30 };
 
 /* What a turn may take at least, 0.03 s of SMO's before it is looked at, 0.3 s of the interior point's, which may take
- * so many times what the problem has taken so far; and the share of itself by which SMO's objective falls where that is
- * a gain. */
-static const double LEAST_SMO = 1e8, LEAST_INSIDE = 1e9, TIMES_INSIDE = 4, GAIN = 1e-4;
+ * so many times what the problem has taken so far, as SMO may have left of what its turn has; and the share of itself
+ * by which SMO's objective falls where that is a gain. */
+static const double LEAST_SMO = 1e8, LEAST_INSIDE = 1e9, TIMES = 4, GAIN = 1e-4;
 
 /* Copies the coefficients aside, or back. */
 static void copy(const struct hg_turns *t, bool back)
@@ -33,7 +33,15 @@ double hg_turns_inside_work(const struct hg_qp *qp, size_t columns, uint64_t ite
 
 bool hg_turns_may_inside(const struct hg_turns *t, size_t columns)
 {
-    return hg_turns_inside_work(t->qp, columns, USUAL_ITERATIONS) <= HG_MAX(TIMES_INSIDE * t->work, LEAST_INSIDE);
+    return hg_turns_inside_work(t->qp, columns, USUAL_ITERATIONS) <= HG_MAX(TIMES * t->work, LEAST_INSIDE);
+}
+
+/* Says whether SMO would be at eps in time, if each factor by which the violation falls takes as long as since the last
+ * look. */
+static bool sees_eps(const struct hg_turns *t, const struct hg_way *way)
+{
+    double fallen = log(t->look.violation / way->violation), left = log(way->violation / t->eps);
+    return t->eps == 0 || (fallen > 0 && left / fallen * (way->work - t->look.last) <= TIMES * way->work);
 }
 
 double hg_turns_look(struct hg_turns *t, const struct hg_way *way)
@@ -41,8 +49,9 @@ double hg_turns_look(struct hg_turns *t, const struct hg_way *way)
     struct hg_look *l = &t->look;
     bool falls = way->objective + way->noise < l->objective - GAIN * fabs(l->objective);
     bool gains = falls || (way->violation <= l->violation / 2 && way->objective <= t->objective);
-    l->objective = HG_MIN(l->objective, way->objective);
-    l->violation = HG_MIN(l->violation, way->violation);
+    gains = gains && sees_eps(t, way);
+    *l = (struct hg_look){ l->work, HG_MIN(l->objective, way->objective), HG_MIN(l->violation, way->violation),
+                           way->work };
     return gains ? 2 * way->work : 0;
 }
 
@@ -52,7 +61,7 @@ hinge_status hg_turns_take(struct hg_turns *t, enum hg_solver who)
     double objective = t->objective, violation = t->violation;
     copy(t, false);
     t->keep(t);
-    t->look = (struct hg_look){ HG_MAX(t->work, LEAST_SMO), objective, violation };
+    t->look = (struct hg_look){ HG_MAX(t->work, LEAST_SMO), objective, violation, 0 };
     hinge_status status = t->run(t, who);
     if (status != HINGE_OK && status != HINGE_ENOMEM)
         return status;

@@ -6,8 +6,9 @@
  * A second solver is not run for nothing. Work is counted, in reads of an f32 value from memory (0.3 ns), as block SMO
  * does. The interior point, whose iterations are few, is begun where those that it usually makes are not much more than
  * the problem has taken so far. SMO gets what that is, and goes on for as much again, and so on, while each look at it
- * finds that it gains: the objective has fallen by a share of itself, or, where it is not above that of the best point
- * known, the violation has halved.
+ * finds that it gains, and that eps is in sight. It gains where the objective has fallen by a share of itself, or,
+ * where it is not above that of the best point known, the violation has halved. Eps is in sight where the violation,
+ * should it go on falling by the same factors, would be there within a few times the work of the turn so far.
  */
 #ifndef HG_TURNS_H
 #define HG_TURNS_H
@@ -29,6 +30,7 @@ struct hg_way {
  * turn. */
 struct hg_turns {
     struct hg_qp *qp;     /* beta: the best point known */
+    double eps;           /* that is to be reached; 0: SMO goes on wherever it gains */
     double *kept;         /* [n * layers] room for the one before a turn */
     hinge_outcome outcome; /* of beta, */
     double objective, violation; /* and these */
@@ -41,9 +43,10 @@ struct hg_turns {
     void (*keep)(struct hg_turns *t);
     void (*settle)(struct hg_turns *t, enum hg_solver who, bool taken);
     void *arg;
-    /* Of the turn in hand: the work after which SMO is looked at for the first time, and the best at looks so far. */
+    /* Of the turn in hand: the work after which SMO is looked at for the first time, the best at looks so far, and the
+     * work by the last. */
     struct hg_look {
-        double work, objective, violation;
+        double work, objective, violation, last;
     } look;
 };
 

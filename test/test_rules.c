@@ -4,6 +4,7 @@
  */
 #include "test/tests.h"
 #include "solver/smo/rules.h"
+#include "solver/turns.h"
 
 struct made {
     struct hg_course course;
@@ -249,4 +250,24 @@ TEST(test_what_ends_a_run_comes_first)
     m.course.phase = HG_NEAR;
     assert_true(judge(&m, 1e-4));
     assert_int_equal(m.report.outcome, HINGE_CONVERGED);
+}
+
+/* SMO in its turn: after work 1 a violation of 1 has become `then`, and the objective has halved below 0. */
+static double look_at(double eps, double then)
+{
+    struct hg_turns turns = { .eps = eps, .objective = -1, .look = { 1, -1, 1, 0 } };
+    return hg_turns_look(&turns, &(struct hg_way){ .work = 1, .violation = then, .objective = -2 });
+}
+
+/* A solver that gains goes on for as much again, but only where eps is in sight: four times the work so far. */
+TEST(test_a_turn_goes_on_where_eps_is_in_sight)
+{
+    assert_true(look_at(0, 1.5) == 2);
+    assert_true(look_at(1e-5, 0.09) == 2); /* a fifth of the way in logarithms */
+    assert_true(look_at(1e-5, 0.11) == 0);
+    assert_true(look_at(1e-5, 1.5) == 0);
+    struct hg_turns turns = { .eps = 1e-4, .objective = -1, .look = { 1, -1, 1, 0 } };
+    assert_true(hg_turns_look(&turns, &(struct hg_way){ 1, 1e-1, -2, 0 }) == 2);
+    assert_true(hg_turns_look(&turns, &(struct hg_way){ 2, 1e-2, -3, 0 }) == 4);
+    assert_true(hg_turns_look(&turns, &(struct hg_way){ 4, 0.99e-2, -4, 0 }) == 0); /* by the last factor */
 }

@@ -167,7 +167,7 @@ static hinge_status improve(const struct hg_selecting *s, const struct hg_proble
     if (!HG_ROOM(HG_ARRAY(g, part->n), HG_TABLE(kept, part->n, (size_t)part->qp.layers)))
         return HINGE_OK;
     struct turn turn = { .s = s, .pr = pr, .part = part, .made = made, .g = g, .err = err };
-    struct hg_turns t = { .qp = &part->qp, .kept = kept, .outcome = part->many.report.outcome,
+    struct hg_turns t = { .qp = &part->qp, .eps = part->eps, .kept = kept, .outcome = part->many.report.outcome,
                           .objective = hg_qp_objective(&part->qp, part->g),
                           .violation = part->many.report.violation, .work = part->work, .run = run_turn,
                           .keep = keep_turn, .settle = settle_turn, .arg = &turn };

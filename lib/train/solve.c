@@ -471,9 +471,10 @@ static void settle_turn(struct hg_turns *t, enum hg_solver who, bool taken)
 static void begin_turns(struct work *w)
 {
     const hinge_report *report = &w->s->report;
-    w->turns = (struct hg_turns){ .qp = &w->reduced.qp, .kept = w->reduced.kept, .outcome = report->outcome,
-                                  .objective = report->objective, .violation = report->violation, .work = w->done,
-                                  .run = run_turn, .keep = keep_turn, .settle = settle_turn, .arg = w };
+    w->turns = (struct hg_turns){ .qp = &w->reduced.qp, .eps = w->t->params->eps, .kept = w->reduced.kept,
+                                  .outcome = report->outcome, .objective = report->objective,
+                                  .violation = report->violation, .work = w->done, .run = run_turn,
+                                  .keep = keep_turn, .settle = settle_turn, .arg = w };
 }
 
 /* Lets the solvers go on by turns. columns: those of the kernel's own features, or all rows; 0: the factor was found
