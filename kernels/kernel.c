@@ -124,7 +124,7 @@ static const struct hg_kernel_row table[] = {
     { { "matern52", HINGE_MATERN52, .uses_gamma = 1 }, HG_FROM_DOTS, OF_DISTANCE, .ulps = MATERN_ULPS,
       .value = matern52, .slope = matern52_slope, .flat = matern52_flat },
     { { "laplacian", HINGE_LAPLACIAN, .uses_gamma = 1 }, HG_FROM_DIFFERENCES, .is_1_of_equal = true,
-      .bounded = true },
+      .bounded = true, .ulps = 4, .value = rbf, .slope = rbf },
 };
 
 const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type)
@@ -303,11 +303,15 @@ static double falls_to(double (*f)(double t), double to)
     return high;
 }
 
+double hg_kernel_far(const hinge_kernel *kernel, double share)
+{
+    return falls_to(hg_kernel_row(kernel->type)->value, share);
+}
+
 double hg_kernel_reach(const hinge_kernel *kernel, double share)
 {
-    const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
-    bool falls = row->of_distance && kernel->gamma > 0 && share > 0;
-    return falls ? falls_to(row->value, share) / kernel->gamma : INFINITY;
+    bool falls = hg_kernel_row(kernel->type)->of_distance && kernel->gamma > 0 && share > 0;
+    return falls ? hg_kernel_far(kernel, share) / kernel->gamma : INFINITY;
 }
 
 double hg_kernel_flat(const hinge_kernel *kernel, double slope)

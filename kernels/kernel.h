@@ -37,7 +37,9 @@ struct hg_kernel_row {
     bool smooth;     /* its matrix may have a factor of few columns */
     bool indefinite; /* its matrix may have negative eigenvalues */
     int ulps;        /* that the map may take from a value that is not next to 0 */
-    double (*value)(double t), (*slope)(double t); /* of_distance: k, and -dk/dt; -d log k / dt is at most slope(0) */
+    /* Functions k of t, which of_distance or HG_FROM_DIFFERENCES is gamma sum |x - z|; and -dk/dt; -d log k / dt is at
+     * most slope(0). NULL where values are none of such a t. */
+    double (*value)(double t), (*slope)(double t);
     double (*flat)(double slope); /* of_distance: t from which on the slope is at most this, which is below slope(0) */
     double (*most)(const hinge_kernel *kernel, double product); /* hg_kernel_most; NULL: 1 where bounded, or unknown */
     double (*error)(const hinge_kernel *kernel, const struct hg_rounding *r); /* hg_kernel_error; NULL: unknown */
@@ -78,6 +80,8 @@ double hg_kernel_most(const hinge_kernel *kernel, double product);
 
 /* Returns the squared distance from which on the kernel's values are at most `share`; infinite where there is none. */
 double hg_kernel_reach(const hinge_kernel *kernel, double share);
+/* Returns the t from which on a kernel that is a function of it is at most `share`. */
+double hg_kernel_far(const hinge_kernel *kernel, double share);
 
 /* Returns the t = gamma ||x - z||^2 from which on the slope of a kernel of the distance is at most `slope`. */
 double hg_kernel_flat(const hinge_kernel *kernel, double slope);

@@ -8,6 +8,7 @@
 #include "kernels/panel.h"
 #include "lib/base/team.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Tells where vector i stands: the matrix, and its row there. */
@@ -225,16 +226,18 @@ double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type
  * before is added to the last one. A value that is 0 adds no error, so `running` may be too large. */
 static void add_stretch(struct hg_lengths *lengths, const double *x, size_t count, bool first)
 {
-    double running[LANES] = { 0 }, nonzeros[LANES] = { 0 };
+    double running[LANES] = { 0 }, nonzeros[LANES] = { 0 }, absolute[LANES] = { 0 };
     for (size_t c = 0; c < count; c += LANES)
         for (size_t k = 0; k < LANES; k++) {
             double v = c + k < count ? x[c + k] : 0;
             running[k] += (double)(count - c - k) * (v * v);
             nonzeros[k] += v != 0 ? 1.0 : 0.0;
+            absolute[k] += fabs(v);
         }
     for (size_t k = 0; k < LANES; k++) {
         lengths->running += running[k];
         lengths->nonzeros += nonzeros[k];
+        lengths->absolute += absolute[k];
     }
     lengths->norm += sum_of_squares(x, count);
     lengths->running += first ? 0 : lengths->norm;

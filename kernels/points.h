@@ -44,12 +44,14 @@ const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids
                              hinge_dtype type, size_t *stride);
 /* Returns the squared norm of vector i as rounded to type. */
 double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type);
-/* What the rounding of a vector's dot products in f32 hangs on, all of it of the vector as rounded to f32. */
+/* What the rounding of a vector's dot products, or distances, in f32 hangs on, all of it of the vector as rounded to
+ * f32. */
 struct hg_lengths {
     double norm;     /* squared, hg_points_norm's */
     double running;  /* over all partial sums that panels make (panel.h), the squared norm of what is in them */
     double sums;     /* how many those are */
     double nonzeros;
+    double absolute; /* sum of absolute values */
 };
 struct hg_lengths hg_points_lengths(const struct hg_points *points, size_t i);
 /* Makes norms[i] = squared norm of vector i as rounded to type, in that type. */

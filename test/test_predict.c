@@ -216,7 +216,7 @@ TEST(bounds_hold)
     size_t bounded = 0, rows = 0;
     for (uint64_t number = 45000; number < 45160; number++) {
         uint64_t seed = number;
-        int kind = (int)(number % 8), kernel = (int)(draw(&seed) % 5);
+        int kind = (int)(number % 8), kernel = (int)(draw(&seed) % 6);
         size_t d = draw(&seed) % 3 == 0 ? 1 + draw(&seed) % 500 : 1 + draw(&seed) % 40, n = 20 + draw(&seed) % 300;
         struct set sv = hard_set(kind, n, d, &seed), x = hard_set(kind, 6, d, &seed);
         double gamma = exp(2 * draw_normal(&seed)) / (double)d, twin = draw(&seed) % 2 ? 0.1 : 1e-4;
@@ -226,9 +226,35 @@ TEST(bounds_hold)
                          : kernel == 1 ? hinge_kernel_sigmoid(gamma, draw_normal(&seed))
                          : kernel == 2 ? hinge_kernel_matern32(gamma)
                          : kernel == 3 ? hinge_kernel_matern52(gamma)
+                         : kernel == 4 ? hinge_kernel_laplacian(gamma)
                                        : hinge_kernel_rbf(gamma);
         hinge_task task = draw(&seed) % 2 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
         check_bounds(model_of(task, k, &sv, exp(3 * draw_normal(&seed)), 0.5, &seed), &x, &bounded, number);
+        rows += 4 * x.n;
+    }
+    assert_true(bounded > rows / 2);
+}
+
+/* Where differences of features lose what bounds of them count: far from the origin, where vectors are rounded alike in
+ * all features, and of many features, whose sums are rounded alike. Every bound is told, and most are near. */
+TEST(bounds_of_differences)
+{
+    static const size_t features[] = { 1, 3, 40, 300, 1000 };
+    size_t bounded = 0, rows = 0;
+    for (uint64_t number = 5200010; number < 5200060; number++) {
+        uint64_t seed = number;
+        size_t d = features[number % 5], n = 150 + draw(&seed) % 100;
+        double far = pow(10, (double)(draw(&seed) % 6)), gamma = 0.1 * draw_unit(&seed) / (double)d;
+        struct set sv = hard_set(1, n, d, &seed), x = hard_set(1, 6, d, &seed);
+        for (size_t i = 0; i < n * d; i++)
+            sv.x[i] = far + sv.x[i];
+        for (size_t i = 0; i < x.n * d; i++)
+            x.x[i] = far + x.x[i];
+        hinge_model *m = model_of(HINGE_ONE_CLASS, hinge_kernel_laplacian(gamma), &sv, 10, 0.5, &seed);
+        for (size_t i = 0; i < n; i++)
+            m->coef[i] = fabs(m->coef[i]);
+        assert_int_equal(hg_model_finish(m, 2, NULL), HINGE_OK);
+        check_bounds(m, &x, &bounded, number);
         rows += 4 * x.n;
     }
     assert_true(bounded > rows / 2);

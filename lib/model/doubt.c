@@ -55,20 +55,35 @@ static void bound_lost(const hinge_model *m, const struct hg_lengths *x, bool an
         lost[way] = (struct lost){ more * lost[way].a, more * lost[way].b, more * lost[way].c };
 }
 
-/* Makes the bound of a kernel of the distance. An error of t by e multiplies K by exp(slope(0) e) at most, which is 1 +
- * slope(0) e (1 + worst) at most where slope(0) e <= worst <= 1/4. So values lose slope(0) (1 + worst) sum |coef| K (a
- * + b s + c s^2), and their map and sums a share of sum |coef| K. Each tangent to s K and s^2 K, as functions of K,
- * bounds them by a multiple of K and a constant; those sums are at most that multiple of sum |coef| K, and the constant
- * times coef_sum, whatever the vectors are. Which tangent is near depends on sum |coef| K / coef_sum: of several the
- * least counts. sum |coef| K is known in f32 alone, and may be too small by the bound itself. Beyond s = far values are
- * next to 0, in f32 too. */
+/* Bounds how wrong t = gamma sum |x - z| is, in the same units. Vectors' rounding is gamma (sum |x| + sum |z|), and sum
+ * |z| is at most either sum |x| + sum |x - z| or the largest of all; a difference's own rounding, each sum's and the
+ * map's argument's are a share of t each, as nothing cancels. A sum that is not changed adds none. */
+static void bound_lost_differences(const hinge_model *m, const struct hg_lengths *x, struct lost lost[2])
+{
+    double n = fmin(fmin(x->nonzeros + (double)m->most_nonzeros, (double)m->d), HG_STRETCH), gamma = m->kernel.gamma;
+    double sums = n + floor((double)(m->d + HG_STRETCH - 1) / HG_STRETCH), more = 1.01 + 2 * sums * ULP;
+    double tiny = 4 * gamma * (double)m->d * FLT_MIN / ULP;
+    lost[0] = (struct lost){ more * (2 * gamma * x->absolute + tiny), 0, more * (sums + 3) };
+    lost[1] = (struct lost){ more * (gamma * (x->absolute + m->largest_norm) + tiny), 0, more * (sums + 2) };
+}
+
+/* Makes the bound of a kernel that is a function of t. An error of t by e multiplies K by exp(slope(0) e) at most,
+ * which is 1 + slope(0) e (1 + worst) at most where slope(0) e <= worst <= 1/4. So values lose slope(0) (1 + worst)
+ * sum |coef| K (a + b s + c s^2), and their map and sums a share of sum |coef| K. Each tangent to s K and s^2 K, as
+ * functions of K, bounds them by a multiple of K and a constant; those sums are at most that multiple of sum |coef| K,
+ * and the constant times coef_sum, whatever the vectors are. Which tangent is near depends on sum |coef| K / coef_sum:
+ * of several the least counts. sum |coef| K is known in f32 alone, and may be too small by the bound itself. Beyond s
+ * = far values are next to 0, in f32 too. */
 static void bound_values(const hinge_model *m, const struct hg_lengths *x, bool any_order, double sums,
                          struct hg_doubt *doubt)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
     double most = sqrt(m->kernel.gamma) * (sqrt(x->norm) + sqrt(m->largest_norm)), worst[2];
     struct lost lost[2];
-    bound_lost(m, x, any_order, lost);
+    if (row->of_distance)
+        bound_lost(m, x, any_order, lost);
+    else
+        bound_lost_differences(m, x, lost), most = sqrt(m->kernel.gamma * (x->absolute + m->largest_norm));
     most = fmin(most, m->far);
     for (int way = 0; way < 2; way++)
         worst[way] = row->slope(0) * ULP * (lost[way].a + most * (lost[way].b + most * lost[way].c));
@@ -100,7 +115,7 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, const struct hg_lengths *x,
     struct hg_doubt doubt = { .least = 3 * FLT_MIN * (double)m->n_sv };
     for (int k = 0; k < HG_TANGENTS; k++)
         doubt.rest[k] = INFINITY;
-    if (row->of_distance) {
+    if (row->value != NULL) {
         bound_values(m, x, any_order, sums, &doubt);
         return doubt;
     }
@@ -157,14 +172,22 @@ static void find_longest(void *arg, int thread, size_t first, size_t end)
 static void derive_tangents(hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
-    double reach = m->kernel.gamma * hg_kernel_reach(&m->kernel, 1e-38), t = 1;
-    m->far = row->of_distance && m->kernel.gamma > 0 ? sqrt(reach) : 0;
-    while (row->of_distance && t * row->slope(t) < row->value(t))
+    double t = 1;
+    bool of_t = row->value != NULL;
+    m->far = of_t && m->kernel.gamma > 0 ? sqrt(hg_kernel_far(&m->kernel, 1e-38)) : 0;
+    while (of_t && t * row->slope(t) < row->value(t))
         t *= 2;
-    for (int k = 0; row->of_distance && k < HG_TANGENTS; k++, t *= 2) {
+    for (int k = 0; of_t && k < HG_TANGENTS; k++, t *= 2) {
         double value = row->value(t), root = sqrt(t), by = value / row->slope(t);
         m->tangent[k] = (struct hg_tangent){ root - by / (2 * root), value * by / (2 * root), t - by, value * by };
     }
+}
+
+static double norm_of(const hinge_model *m, const struct hg_points *points, size_t i)
+{
+    return hg_kernel_row(m->kernel.type)->source == HG_FROM_DIFFERENCES ? hg_points_lengths(points, i).absolute
+           : m->norms != NULL                                           ? m->norms[i]
+                                                                        : hg_points_norm(points, i, HINGE_F64);
 }
 
 /* Derives what bounds need: coef_sum, the sum of |coef| of each problem; mixed, whether a row of coef has both signs
@@ -188,7 +211,7 @@ bool hg_model_derive_sizes(hinge_model *m, int threads)
             m->mixed = m->mixed || fabs(sum) < size * (1 - 1e-9);
         }
     for (size_t i = 0; i < m->n_sv && m->sv != NULL && m->kernel.type != HINGE_USER; i++)
-        m->largest_norm = fmax(m->largest_norm, m->norms != NULL ? m->norms[i] : hg_points_norm(&points, i, HINGE_F64));
+        m->largest_norm = fmax(m->largest_norm, norm_of(m, &points, i));
     derive_tangents(m);
     struct longest longest = { m, 0 };
     hg_share(threads, m->sv != NULL ? m->n_sv : 0, 64, find_longest, &longest);
@@ -196,15 +219,16 @@ bool hg_model_derive_sizes(hinge_model *m, int threads)
     return m->coef_sum != NULL;
 }
 
-/* Makes the dot products of z with `rows` vectors, side by side: each is a sum in the order of features, and several
- * go on at once. x: feature by feature. */
-static void dot_all(const double *x, size_t rows, size_t d, const double *z, double *dots)
+/* Makes what the map takes for z and each of `rows` vectors, their dot product or their distance, side by side: each is
+ * a sum in the order of features, and several go on at once. x: feature by feature. */
+static void products_of(const hinge_model *m, const double *x, size_t rows, const double *z, double *products)
 {
-    memset(dots, 0, rows * sizeof *dots);
-    for (size_t k = 0; k < d; k++)
+    bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS;
+    memset(products, 0, rows * sizeof *products);
+    for (size_t k = 0; k < m->d; k++)
 #pragma omp simd
         for (size_t r = 0; r < rows; r++)
-            dots[r] += x[k * rows + r] * z[k];
+            products[r] += dots ? x[k * rows + r] * z[k] : fabs(x[k * rows + r] - z[k]);
 }
 
 /* Takes some examples (x), evenly, and sums of |coef| K from some support vectors (z), whose K plain loops make. */
@@ -235,7 +259,7 @@ bool hg_model_typical_doubt(const hinge_model *m, const struct hg_points *exampl
         hg_points_pack(&points, NULL, j, 1, HINGE_F64, z, d);
         for (size_t row = 0; row < hg_model_coef_rows(m); row++)
             coef += fabs(m->coef[row * m->n_sv + j]);
-        dot_all(x, rows, d, z, dots);
+        products_of(m, x, rows, z, dots);
         for (size_t r = 0; r < rows; r++)
             value[r] += coef * fabs(hg_kernel_value(&m->kernel, dots[r], lengths[r].norm, other));
         size += coef;
@@ -255,7 +279,7 @@ bool hg_model_typical_doubt(const hinge_model *m, const struct hg_points *exampl
 bool hg_model_may_be_f32(const hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
-    return !m->beyond_f32 && row->source == HG_FROM_DOTS && m->kernel.type != HINGE_LINEAR;
+    return !m->beyond_f32 && hg_kernel_is_of_features(row) && m->kernel.type != HINGE_LINEAR;
 }
 
 /* Values may be doubted by half of the promise. A label hangs on the sign, or on which value is larger, so that 2,000

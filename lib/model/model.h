@@ -75,9 +75,9 @@ struct hinge_model {
     double *weights;      /* linear kernel: [n_problems * d] w of each problem; otherwise NULL */
     double *coef_sum;     /* [n_problems] of |coef| */
     bool mixed;           /* some row of coef has both signs within a class */
-    double largest_norm;  /* of the shifted SVs, squared */
+    double largest_norm;  /* of the shifted SVs, squared; kernels of differences: the largest sum of |z| */
     size_t most_nonzeros; /* of a shifted SV: products that are 0 add no error to a dot product */
-    double far;           /* kernel of the distance: the root of t from which on it is 1e-38 or less */
+    double far;           /* where K is a function of t (kernel.h): the root of t from which on it is 1e-38 or less */
     struct hg_tangent tangent[HG_TANGENTS];
     struct hg_equal_table equal; /* RBF: the SVs by their features */
     uint8_t *seen;        /* [seen_slots] RBF: 1 at hg_model_seen of each SV's norm; NULL for other kernels */

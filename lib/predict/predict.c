@@ -470,9 +470,9 @@ static bool begins_in_f32(struct hg_prediction *j)
 static hinge_status predict_with(struct hg_prediction *j, int threads, hinge_error *err)
 {
     const hinge_model *m = j->m;
-    bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL && m->n_sv > 0;
+    bool made = hg_kernel_is_of_features(hg_kernel_row(m->kernel.type)) && m->weights == NULL && m->n_sv > 0;
     bool wide = j->x.integers != NULL && m->d >= WIDE;
-    bool f32 = dots && (j->as_asked ? !m->beyond_f32
+    bool f32 = made && (j->as_asked ? !m->beyond_f32
                                     : j->options->precision == HINGE_PRECISION_AUTO && !wide && begins_in_f32(j));
     j->rows_f64 = j->x.n;
     return f32 ? predict_in_f32(j, threads, err) : predict_as(j, HINGE_F64, true, threads, err);
