@@ -72,6 +72,26 @@ def test_user_kernel_is_the_builtin_one():
     assert np.allclose(model.decision_function(X), expected, atol=1e-6)
 
 
+def test_predictions_tell_what_was_done():
+    X, y = rings()
+    model = hinge.train(X, y, gamma=0.5, eps=1e-8)
+    exact = model.decision_function(X, precision="f64")
+    rows = {"rows": len(X), "promise": 1e-4 * max(1, abs(model.rho[0]))}
+    for precision in "f32", "f64":
+        told = {"kept": 1}
+        f = model.decision_function(X, precision=precision, report=told)
+        assert {"kept": 1, **rows}.items() <= told.items() and np.abs(f - exact).max() <= told["bound"] + 1e-12
+        assert told["rows_f64"] == (0 if precision == "f32" else len(X)) and (told["bound"] > 0) == (precision == "f32")
+        assert (model.predict(X, precision=precision, report=told) == model.predict(X)).all()
+        assert rows.items() <= told.items()
+    told = {}
+    model.calibrate(X, y).predict_proba(X, report=told)
+    assert rows.items() <= told.items()
+    with pytest.raises(hinge.InvalidArgument):
+        model.predict(X[:, :1], report=(refused := {}))
+    assert refused == {}
+
+
 def distance_kernel(kernel, A, B, gamma):
     """The definitions of kernels of the distance."""
     if kernel == "laplacian":
