@@ -1,4 +1,5 @@
 /* Windows: see system.h. Paths and words are UTF-8 here, and UTF-16 for the system. */
+#include <direct.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
