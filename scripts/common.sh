@@ -12,7 +12,8 @@ test_packages='libcmocka-dev libsvm-dev libsvm-tools=svm-train g++=c++ python3=p
 python_packages='python3-dev python3-cffi python3-numpy python3-pytest mypy'
 
 # What continuous integration needs beyond that: other compilers and processors, static analysis, Python's environments.
-analysis_packages='clang=clang clang-tidy=clang-tidy clang-format=clang-format cppcheck=cppcheck libomp-dev python3-venv'
+analysis_packages='clang=clang clang-tidy=clang-tidy clang-format=clang-format cppcheck=cppcheck libomp-dev python3-venv
+    python3-sphinx python3-myst-parser python3-breathe'
 cross_packages='gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user=qemu-aarch64'
 
 fail() {
