@@ -14,7 +14,7 @@ An HTML comment on the line before a block says what is special about it:
   not run: WHY          sh: its grammar is checked, and that it names no option the command does not have
   output not shown: WHY
   varies: WORD, ...     text: lines that begin with one of these words need only do that
-What prints something must show it. Links within the source must lead somewhere, every page must be linked from
+What prints something must show it. Links within the source, and between what is installed, must lead somewhere, every page must be linked from
 doc/README.md, and the changelog speaks of the version that is built. --update writes what comes out into the pages, to be read by a human being. Exit 1 if anything differs,
 77 without a compiler.
 """
@@ -64,6 +64,12 @@ def install(folder):
     ENVIRONMENT["hinge_DIR"] = os.path.join(os.path.dirname(description), "cmake", "hinge")
     for name, first in [("LD_LIBRARY_PATH", os.path.dirname(description)), ("PKG_CONFIG_PATH", description)]:
         ENVIRONMENT[name] = ":".join(filter(None, [first, os.environ.get(name)]))
+    pages = glob.glob(os.path.join(folder, "**", "share", "doc", "**", "*.md"), recursive=True)
+    if not pages:
+        fail(folder, "no page is installed")
+    for page in pages:
+        with open(page, encoding="utf-8") as file:
+            check_links(page, file.read())
 
 
 def framed(frame, examples):
