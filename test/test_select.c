@@ -421,6 +421,48 @@ TEST(ends_as_trainings_do)
     }
 }
 
+/* Folds of nu-SVC whose reduced hulls meet are told, and are those of the closest nu, as trainings have it: values of
+ * the one asked for would be rounding divided by rounding. */
+TEST(takes_the_closest_nu_with_a_margin)
+{
+    int without = 0;
+    for (uint64_t seed = 1; seed <= (in_full() ? 6 : 2); seed++) {
+        const double nu[] = { 0.15, 0.3, 0.7 };
+        struct set set = set_new(60, 2);
+        hinge_params params = hinge_params_default(HINGE_NU_SVC);
+        hinge_select_options options = { .nu = { nu, 3 }, .gamma = { &params.kernel.gamma, 1 }, .folds = 3,
+                                         .decisions = 1 };
+        uint64_t random = seed;
+        for (size_t i = 0; i < set.n; i++)
+            set.y[i] = draw_normal(&random) > 0 ? 1 : -1;
+        for (size_t i = 0; i < set.n * set.d; i++)
+            set.x[i] = draw_normal(&random);
+        params.kernel = hinge_kernel_linear();
+        for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++) {
+            params.precision = (hinge_precision)precision;
+            hinge_selection *selection = choose(&set, &params, &options);
+            for (size_t i = 0; i < 3; i++) {
+                hinge_params p = params_of(&params, &selection->points[i]);
+                double weights[60];
+                hinge_outcome worst = HINGE_CONVERGED;
+                p.weights = weights;
+                for (size_t f = 0; f < 3; f++) {
+                    hinge_report r;
+                    for (size_t k = 0; k < set.n; k++)
+                        weights[k] = selection->fold[k] != (int)f;
+                    fit(&set, &p, &r);
+                    worst = r.outcome > worst ? r.outcome : worst;
+                    if (r.outcome == HINGE_NO_MARGIN)
+                        check_fold(&set, &params, selection, &selection->points[i], f, 0.1);
+                }
+                without += worst == HINGE_NO_MARGIN;
+                assert_int_equal(selection->points[i].outcome, worst);
+            }
+        }
+    }
+    assert_true(without > 3);
+}
+
 /* So does one where rows in f32 were asked for, without a tube, by any number of threads. */
 TEST(ends_in_f32_too)
 {

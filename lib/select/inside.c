@@ -26,9 +26,8 @@ static size_t columns_of(const struct hg_selecting *s, const struct hg_problem *
     return hg_params_leave_solver(&s->params) ? hg_lowrank_inside(pr, n) : 0;
 }
 
-/* A field's problem, with the point's parameters. */
-static struct hg_problem problem_of(const struct hg_selecting *s, const hinge_grid_point *point,
-                                    const struct hg_field *field)
+struct hg_problem hg_point_problem(const struct hg_selecting *s, const hinge_grid_point *point,
+                                   const struct hg_field *field)
 {
     struct hg_problem pr = field->problem;
     pr.params = hg_point_params(s, point);
@@ -40,7 +39,7 @@ static struct hg_problem problem_of(const struct hg_selecting *s, const hinge_gr
  * where the solver is not left to hinge. */
 uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *point)
 {
-    struct hg_problem pr = problem_of(s, point, hg_field_of(s, 0));
+    struct hg_problem pr = hg_point_problem(s, point, hg_field_of(s, 0));
     size_t n = 0;
     for (size_t b = 0; b < s->n_batch; b++)
         n = HG_MAX(n, s->batch[b]->n);
@@ -78,6 +77,11 @@ static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_p
     return HINGE_OK;
 }
 
+size_t hg_select_alone_bytes(const struct hg_selecting *s)
+{
+    return (s->params.cache_bytes > 0 ? s->params.cache_bytes : hg_total_memory() / 2) / 4;
+}
+
 static double look(void *arg, const struct hg_way *way)
 {
     return hg_turns_look(arg, way);
@@ -93,7 +97,7 @@ static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_pr
     struct hg_gram exact = { 0 };
     struct hg_smo_result result;
     const struct hg_many *many = &s->field[0].many;
-    size_t bytes = (s->params.cache_bytes > 0 ? s->params.cache_bytes : hg_total_memory() / 2) / 4;
+    size_t bytes = hg_select_alone_bytes(s);
     struct hg_smo_options options = { .eps = part->eps, .shrinking = s->params.shrinking, .cache_bytes = bytes,
                                       .newton_bytes = s->params.newton ? bytes : 0, .threads = pr->threads,
                                       .cpu_level = many->cpu_level, .measured = 64, .halt = s->halt, .warm = true,
@@ -199,7 +203,7 @@ static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *
     hinge_status status = HINGE_OK;
     for (size_t k = 0; k < count && status == HINGE_OK; k++) {
         struct hg_part *part = some[k];
-        struct hg_problem pr = problem_of(s, point, hg_part_field(s, part));
+        struct hg_problem pr = hg_point_problem(s, point, hg_part_field(s, part));
         size_t columns = columns_of(s, &pr, part->n);
         struct hg_lowrank z = { 0 };
         if (columns > hg_lowrank_most(part->n))
@@ -220,7 +224,7 @@ static hinge_status all_inside(struct hg_selecting *s, const hinge_grid_point *p
 {
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
-        struct hg_problem pr = problem_of(s, point, hg_part_field(s, s->batch[b]));
+        struct hg_problem pr = hg_point_problem(s, point, hg_part_field(s, s->batch[b]));
         status = solve_inside(s, &pr, s->batch[b], NULL, err);
     }
     return status;
@@ -261,7 +265,7 @@ static hinge_status go_on_inside(struct hg_selecting *s, const hinge_grid_point 
         some[k]->look = (struct hg_look){ .objective = hg_qp_objective(&some[k]->qp, some[k]->g),
                                           .violation = some[k]->many.report.violation };
     for (int turn = 0; count > 0 && status == HINGE_OK && !hg_halted(&s->halt); turn++) {
-        struct hg_problem pr = problem_of(s, point, hg_part_field(s, some[0]));
+        struct hg_problem pr = hg_point_problem(s, point, hg_part_field(s, some[0]));
         if (turn == 0 || columns_of(s, &pr, some[0]->n) == 0)
             status = improve_all(s, point, some, count, steps, err);
         count = unfinished(some, count, false);
@@ -293,7 +297,7 @@ static bool lacks_an_end(const struct hg_part *part)
 static hinge_status finish_part(struct hg_selecting *s, const hinge_grid_point *point, struct hg_part *part,
                                 hinge_error *err)
 {
-    struct hg_problem pr = problem_of(s, point, hg_part_field(s, part));
+    struct hg_problem pr = hg_point_problem(s, point, hg_part_field(s, part));
     hinge_status status = HINGE_OK;
     bool few = part->n <= HG_RANK_EXACT && !hg_kernel_row(pr.params.kernel.type)->indefinite;
     if (few && hg_params_leave_solver(&s->params) && columns_of(s, &pr, part->n) == 0)

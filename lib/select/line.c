@@ -218,7 +218,7 @@ static hinge_status begin_part(const struct hg_selecting *s, const struct hg_pro
     hg_qp_free(&part->qp);
     part->qp = next;
     part->begun = true;
-    part->g_is_coarse = false;
+    part->g_is_coarse = part->undivided = false;
     part->C = C;
     part->nu = nu;
     part->eps = s->out->eps;
@@ -320,8 +320,7 @@ void hg_decide_held(const struct hg_selecting *s, const struct hg_part *part, co
     const struct hg_range *range = elsewhere ? many->elsewhere : many->range;
     const struct hg_range *end = range + (elsewhere ? many->n_elsewhere : many->n_ranges);
     double bias, factor;
-    hg_problem_bias(pr, many->bias, &bias, &factor);
-    factor = factor == 0 ? 1 : factor; /* no margin */
+    hg_part_bias(pr, part, &bias, &factor);
     for (; range < end; g += range++->count)
         for (size_t k = 0; k < range->count; k++) {
             size_t row = pr->order[range->first + k];
@@ -433,8 +432,7 @@ static hinge_status looks_wrong(const struct hg_selecting *s, const struct hg_pa
     const struct hg_problem *pr = &hg_field_of(s, fold)->problem;
     uint32_t sample[SAMPLE] = { 0 };
     double bias, factor;
-    hg_problem_bias(pr, part->many.bias, &bias, &factor);
-    factor = factor == 0 ? 1 : factor;
+    hg_part_bias(pr, part, &bias, &factor);
     for (size_t k = 0; k < few; k++)
         sample[k] = point[k * count / few];
     HG_TRY(hg_field_exact(hg_field_of(s, fold), part, sample, few, g, err));
@@ -593,6 +591,7 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
     }
     if (status == HINGE_OK && !hg_ended_early(point->outcome))
         status = hg_select_alone(s, point, before, err);
+    HG_THEN(status, hg_select_margins(s, point, err));
     if (status == HINGE_OK && !hg_ended_early(point->outcome))
         status = predict(s, first, count, err);
     return status;

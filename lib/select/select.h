@@ -8,6 +8,7 @@
  *   line.c    the trainings of a line of points of rising C, each from what the one before found
  *   refine.c  to what eps
  *   inside.c  those that SMO side by side does not end
+ *   margin.c  those of nu-SVC without a margin
  *   select.c  the call, dropping, the choice, the last training
  */
 #ifndef HG_SELECT_H
@@ -51,6 +52,7 @@ struct hg_part {
     struct hg_look look;
     bool begun, absent;    /* there is a solution; the fold has no such problem */
     bool g_is_coarse;      /* g is by rows in f32, and those in hand are f64 */
+    bool undivided;        /* nu-SVC: there is no margin, at any nu, by which decision values could be divided */
     struct hg_many_problem many;
 };
 
@@ -201,6 +203,11 @@ hinge_status hg_refine(struct hg_selecting *s, const hinge_grid_point *point, hi
 
 /* ---- inside.c -------------------------------------------------------------------------------------------------- */
 
+/* A field's problem, with the point's parameters. */
+struct hg_problem hg_point_problem(const struct hg_selecting *s, const hinge_grid_point *point,
+                                   const struct hg_field *field);
+/* Bytes that a problem by itself may have for rows, and for Newton's steps. */
+size_t hg_select_alone_bytes(const struct hg_selecting *s);
 /* Whether the caller's parameters leave nothing to SMO. */
 bool hg_select_asks_inside(const struct hg_selecting *s);
 /* Steps that SMO may take for a problem of the batch; 0: as many as there are. */
@@ -210,6 +217,13 @@ hinge_status hg_select_finish(struct hg_selecting *s, const hinge_grid_point *po
 /* Solves each problem of the batch that has stalled, or is not finite, by itself; then the point's outcome is the worst
  * of theirs and before. */
 hinge_status hg_select_alone(struct hg_selecting *s, hinge_grid_point *point, hinge_outcome before, hinge_error *err);
+
+/* ---- margin.c -------------------------------------------------------------------------------------------------- */
+
+/* Gives those problems of the batch whose nu leaves no margin the closest that has one: the outcome is NO_MARGIN. */
+hinge_status hg_select_margins(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err);
+/* What makes decision values of a part's g: f = (g + bias) factor. */
+void hg_part_bias(const struct hg_problem *pr, const struct hg_part *part, double *bias, double *factor);
 
 /* ---- select.c ---------------------------------------------------------------------------------------------------- */
 
