@@ -29,7 +29,7 @@ STANDARD = """
     stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype
 """.split()
 # of compilers, of what is linked, and of C libraries on every system that hinge is for
-LIBRARIES = "cblas lapacke omp mpi lzma zlib cpuid immintrin xmmintrin emmintrin getopt".split()
+LIBRARIES = "cblas lapacke omp mpi lzma zlib cpuid immintrin xmmintrin emmintrin arm_neon getopt".split()
 FORBIDDEN = """
     exit _exit _Exit quick_exit abort __assert_fail atexit on_exit printf vprintf puts putchar perror
     __printf_chk __vprintf_chk stdout stderr signal sigaction sigprocmask raise setlocale uselocale setenv
