@@ -142,7 +142,7 @@ static double draw_embedding(const void *world, size_t d, uint64_t *state, doubl
     return f->classes == 2 ? (k % 2 ? 1 : -1) : (double)favourite(f, z);
 }
 
-static struct sample make_embeddings(size_t d, size_t classes, size_t n, size_t n_test)
+static struct sample make_embeddings(draw_row *draw, size_t d, size_t classes, size_t n, size_t n_test)
 {
     uint64_t state = 12345;
     struct factors *f = job_allocate(1, sizeof *f);
@@ -155,19 +155,33 @@ static struct sample make_embeddings(size_t d, size_t classes, size_t n, size_t 
         for (size_t j = 0; j < d; j++)
             f->loading[i][j] = next_normal(&state) / sqrt(FACTORS);
     }
-    struct sample sample = draw_sample(draw_embedding, f, n, d, n_test, &state);
+    struct sample sample = draw_sample(draw, f, n, d, n_test, &state);
     free(f);
     return sample;
 }
 
 struct sample made_embeddings(size_t n, size_t n_test)
 {
-    return make_embeddings(768, 2, n, n_test);
+    return make_embeddings(draw_embedding, 768, 2, n, n_test);
 }
 
 struct sample made_embeddings_10(size_t n, size_t n_test)
 {
-    return make_embeddings(1536, CLASSES, n, n_test);
+    return make_embeddings(draw_embedding, 1536, CLASSES, n, n_test);
+}
+
+/* The same rounded to whole numbers from 0 to 255, as vectors are kept in a byte a feature. */
+static double draw_bytes(const void *world, size_t d, uint64_t *state, double *x)
+{
+    double label = draw_embedding(world, d, state, x), scale = 64 * sqrt((double)d);
+    for (size_t j = 0; j < d; j++)
+        x[j] = fmin(fmax(floor(128.5 + scale * x[j]), 0), 255);
+    return label;
+}
+
+struct sample made_bytes_10(size_t n, size_t n_test)
+{
+    return make_embeddings(draw_bytes, 784, CLASSES, n, n_test);
 }
 
 /* --- others ------------------------------------------------------------------------------------------------------- */

@@ -23,6 +23,8 @@ struct sample made_clusters(size_t n, size_t d, size_t n_test);
 /* Embeddings, of unit norm: 40 factors and 8 clusters behind 768 features and two classes, or 1,536 and ten. */
 struct sample made_embeddings(size_t n, size_t n_test);
 struct sample made_embeddings_10(size_t n, size_t n_test);
+/* 784 whole numbers from 0 to 255, ten classes: such vectors in a byte a feature, or images. */
+struct sample made_bytes_10(size_t n, size_t n_test);
 /* 1,000 features, uniform in [0, 1): two classes by a sum. */
 struct sample made_uniform(size_t n, size_t n_test);
 /* 25 features, 16 of which are one-hot: a target with much noise, as the delays of flights have. */

@@ -66,6 +66,7 @@ static const struct set sets[] = {
     { "twonorm", "twonorm", HINGE_C_SVC, 1, 0.05, 0, STANDARD, 0, NULL },
     { "embeddings", NULL, HINGE_C_SVC, 10, 1, 0, AS_IS, 20000, made_embeddings },
     { "embeddings-10", NULL, HINGE_C_SVC, 10, 1, 0, AS_IS, 20000, made_embeddings_10 },
+    { "bytes-10", NULL, HINGE_C_SVC, 10, 3e-7, 0, AS_IS, 20000, made_bytes_10 },
     { "uniform", NULL, HINGE_C_SVC, 10, 0.003, 0, AS_IS, 10000, made_uniform },
     { "delays", NULL, HINGE_EPSILON_SVR, 10, 0.1, 0.1, AS_IS, 30000, made_delays },
 };

@@ -90,7 +90,7 @@ def check_scaling():
 
 def check_made():
     """Made-up sets have the shapes that README says, and are the same problem for both."""
-    sizes = {"embeddings": "768", "embeddings-10": "1536", "uniform": "1000", "delays": "25"}
+    sizes = {"embeddings": "768", "embeddings-10": "1536", "bytes-10": "784", "uniform": "1000", "delays": "25"}
     status, said, rows = compare("--sets", ",".join(sizes), "--rows", "200", "--test-rows", "50")
     check("made-up sets end well", status == 0, said)
     check("their shapes", [(row["set"], row["n"], row["d"], row["n_test"]) for row in rows[::2]] ==
