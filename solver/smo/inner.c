@@ -332,15 +332,17 @@ static void move_pairs(struct hg_inner *in, int l, const struct hg_firsts *first
     }
 }
 
-/* Makes steps in f32, of two pairs where the sweep of the last one found two firsts that violate by more than target;
- * with two layers, of one. Where W is large, rows of K_WW are waited for, and those of two pairs come side by side
- * (doc/tried.md); a table of loops that finds one first turns it off. */
+/* Makes steps in f32: of two pairs where W has so many points that rows of K_WW are waited for, which come side by side
+ * then (doc/tried.md), and the sweep of the last step found two firsts that violate by more than target. With two
+ * layers it is always one pair; a table of loops that finds one first turns the other off. */
 static void run_narrow(struct hg_inner *in, struct hg_extremes *e, double target, uint64_t max_steps,
                        struct hg_inner_result *result)
 {
+    enum { MANY = 1024 };
     struct hg_firsts firsts = { 0 };
+    bool in_pairs = in->qp.layers == 1 && in->qp.n >= MANY;
     for (int l; goes_on(in, e, target, max_steps, result, &l);) {
-        if (firsts.count < 2 || in->qp.layers == 2 || max_steps - result->steps < 2 ||
+        if (firsts.count < 2 || !in_pairs || max_steps - result->steps < 2 ||
             (e[l].high - (double)firsts.low[1]) / in->unit.f <= target)
             firsts = (struct hg_firsts){ 1, { e[l].i_low }, { (float)e[l].low } };
         struct pairs p;

@@ -202,12 +202,14 @@ SECOND(second_f64, double, double, v * v / a, UNIT, unit->f, unit->k, unit->tau)
 
 /* ---- steps in f32: most of a subproblem's time ------------------------------------------------------------------- */
 
+static const uint32_t RECIPROCAL = 0x7ef311c7; /* less a float's bits: those of 1 / a to one digit */
+
 #ifdef __AVX512F__
 
 /* Lanes hold the first best value that each has seen, and its place: one reduction a sweep, and no second look for the
  * place. Of equal lanes the least place is taken, which is the first of all, as elsewhere. A step takes about three
- * quarters of the time that it takes without; two pairs side by side, which share the reads of g and its offsets, and
- * gains by one instruction spare a fifth to a third of the rest (doc/tried.md). A cpu_level of 1 to 3 turns it off. */
+ * quarters of the time that it takes without, with the same bits where one pair moves (doc/tried.md). A cpu_level of 1
+ * to 3 turns it off. */
 static const int lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 /* Returns which of the 16 entries from j on there are, of n. */
@@ -269,18 +271,23 @@ static struct hg_extremes step_narrow(size_t n, float *restrict g, size_t count,
                                  found > 0 ? firsts->i[0] : n, n, 0 };
 }
 
-struct best { /* gains v / sqrt(a) of a first's partners, and their places */
+struct best { /* gains of a first's partners, and their places */
     __m512 gain;
     __m512i at;
 };
 
-/* Looks at entries of F down w, and of row k and diagonal d, as partners of a first whose F up is f. */
+/* Looks at entries of F down w, and of row k and diagonal d, as partners of a first whose F up is f: gain v^2 / a with
+ * 1 / a to 3 digits, by the complement of a float's bits and one step of Newton's method, x (2 - a x). */
 static inline void consider(struct best *best, __mmask16 in, __m512i here, __m512 w, __m512 f, __m512 k, __m512 d,
                             __m512 tau)
 {
-    __m512 a = _mm512_max_ps(_mm512_fnmadd_ps(_mm512_set1_ps(2), k, d), tau);
-    __m512 gain = _mm512_mul_ps(_mm512_sub_ps(w, f), _mm512_rsqrt14_ps(a));
-    __mmask16 better = _mm512_mask_cmp_ps_mask(in, gain, best->gain, _CMP_GT_OQ);
+    const __m512 two = _mm512_set1_ps(2);
+    __m512 v = _mm512_sub_ps(w, f), a = _mm512_max_ps(_mm512_fnmadd_ps(two, k, d), tau);
+    __m512 x = _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_set1_epi32((int)RECIPROCAL), _mm512_castps_si512(a)));
+    x = _mm512_mul_ps(x, _mm512_fnmadd_ps(a, x, two));
+    __mmask16 better = _mm512_mask_cmp_ps_mask(in, v, _mm512_setzero_ps(), _CMP_GT_OQ);
+    __m512 gain = _mm512_mul_ps(_mm512_mul_ps(v, v), x);
+    better = _mm512_mask_cmp_ps_mask(better, gain, best->gain, _CMP_GT_OQ);
     best->gain = _mm512_mask_mov_ps(best->gain, better, gain);
     best->at = _mm512_mask_mov_epi32(best->at, better, here);
 }
@@ -291,8 +298,7 @@ static size_t place_of_best(const struct best *best, size_t n)
     return most > 0 ? first_place(best->gain, most, best->at) : n;
 }
 
-/* Chooses the partners by their gain's root, v / sqrt(a), to 4 digits. Only a lane's best can be the second first's
- * partner where the best of all is taken. */
+/* Only a lane's best can be the second first's partner, where the best of all is taken. */
 static void second_narrow(size_t n, const float *g, const float *down, const struct hg_firsts *firsts,
                           const float *const *row, const float *k_ii, const float *diagonal, double least, size_t *j)
 {
@@ -329,8 +335,6 @@ static struct hg_extremes step_narrow(size_t n, float *g, size_t count, const fl
     *firsts = (struct hg_firsts){ e.low < INFINITY, { e.i_low }, { (float)e.low } };
     return e;
 }
-
-static const uint32_t RECIPROCAL = 0x7ef311c7; /* less a float's bits: those of 1 / a to one digit */
 
 /* 1 / a to 3 digits, a > 0: the exponent's complement, and one step of Newton's. */
 static inline float inverse(float a)
