@@ -190,6 +190,13 @@ static void add_unmade(const struct hg_tile *tile, const double *coef, bool narr
     u->tiler->maker->add(u->tiler, u->part, coef, narrow, g);
 }
 
+/* Returns where a tile of columns from col0 on is within the rows that are kept of a fetch: of parts, behind the tiles
+ * of this part alone. */
+static size_t place_of(const struct batch *b, size_t col0)
+{
+    return b->f->parts > 1 ? col0 / (b->width * b->f->parts) * b->width : col0;
+}
+
 /* Makes rows [first, end) of the batch at the columns of a tile, most_rows at a time: products, map, values of equal
  * points, and the tile's consumer while all of that is in the cache. Rows that are wanted go straight to their place,
  * others to the thread's dots. */
@@ -206,7 +213,7 @@ static hinge_status make_rows(struct hg_gram *g, const struct batch *b, const st
         rows = HG_MIN(maker->most_rows, end - r0);
         for (size_t r = 0; r < rows && !adds; r++) {
             char *out = f->out != NULL ? f->out[b->row0 + r0 + r] : NULL;
-            w->row[r] = out != NULL ? out + col0 * size : (char *)w->dots + r * ld * size;
+            w->row[r] = out != NULL ? out + place_of(b, col0) * size : (char *)w->dots + r * ld * size;
         }
         struct hg_part_of_tile part = { &b->left, right, r0, rows, ld, w->dots, w->room, w->row, NULL };
         HG_TRY(maker->products(&g->tiler, &part));
@@ -235,7 +242,7 @@ static void clear_rows(const struct hg_gram *g, const struct batch *b, size_t fi
     void *const *out = b->f->out != NULL ? b->f->out + b->row0 : NULL;
     for (size_t r = first; r < end && out != NULL; r++)
         if (out[r] != NULL)
-            memset((char *)out[r] + col0 * size, 0, cols * size);
+            memset((char *)out[r] + place_of(b, col0) * size, 0, cols * size);
     lap(w, MAP);
 }
 
@@ -272,12 +279,12 @@ static bool stopped(const struct hg_fetch *f)
 /* Returns the columns of a tile. Where few columns are fetched tiles are narrower, so that each thread has some: four
  * by GEMM, which packs the rows anew for each, and 16 by other makers. By two threads K_WW takes little more than
  * half the time then, and less by more of them (doc/tried.md). The width depends on what is fetched alone, so that
- * values do not depend on the threads. Tiles that are kept, or made whole, have their usual width. */
+ * values do not depend on the threads. Tiles that are kept, dealt, or made whole, have their usual width. */
 static size_t tile_width(const struct hg_gram *g, const struct hg_fetch *f)
 {
     const struct hg_maker *maker = g->tiler.maker;
     size_t tiles = maker->plain ? 4 : 16;
-    if (f->list != 0 || maker->whole_cols != 0)
+    if (f->list != 0 || f->parts > 0 || maker->whole_cols != 0)
         return g->tile_cols;
     return HG_MIN(g->tile_cols, HG_MAX(f->n_cols / tiles / 64, (size_t)1) * 64);
 }
@@ -346,10 +353,11 @@ static void make_tiles(void *arg, int thread, size_t first, size_t end)
     struct batch *b = arg;
     hinge_stages spent;
     struct work w = begin_piece(b, thread, &spent);
+    size_t parts = HG_MAX(b->f->parts, (size_t)1);
     for (size_t tile = first; tile < end; tile++) {
         if (stopped(b->f) || __atomic_load_n(&b->failed, __ATOMIC_RELAXED) != HINGE_OK)
             break;
-        hinge_status status = make_tile(b->g, b, tile * b->width, b->width, &w);
+        hinge_status status = make_tile(b->g, b, (tile * parts + b->f->part) * b->width, b->width, &w);
         if (status != HINGE_OK)
             __atomic_store_n(&b->failed, (int)status, __ATOMIC_RELAXED);
     }
@@ -372,7 +380,8 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     int team = hg_kernel_team(&g->tiler.kernel, g->super.threads, (double)count * (double)f->n_cols, g->tiler.d);
     if (!b.is_set)
         hg_share(team, count, VECTORS, set_vectors, &b);
-    hg_share(team, (f->n_cols + b.width - 1) / b.width, 1, make_tiles, &b);
+    size_t tiles = (f->n_cols + b.width - 1) / b.width, parts = HG_MAX(f->parts, (size_t)1);
+    hg_share(team, (tiles + parts - 1 - f->part) / parts, 1, make_tiles, &b);
     if (g->equal.asked != NULL)
         hg_equal_forget(&g->equal, b.ids, count);
     g->super.values += b.values;
@@ -494,6 +503,18 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     }
     g->super.order = g->order;
     return HINGE_OK;
+}
+
+/* Halves tiles until there are 16 of them, but for makers that have a width of their own. The width depends on the
+ * points alone, so that values do not depend on how many peers there are. */
+void hg_gram_share(struct hg_gram *g, struct hg_peers *peers)
+{
+    enum { TILES = 16, LEAST = 64 };
+    while (peers != NULL && g->tiler.maker->whole_cols == 0 && g->tile_cols % (2 * LEAST) == 0 &&
+           g->super.n < TILES * g->tile_cols)
+        g->tile_cols /= 2;
+    g->super.peers = peers;
+    g->super.grain = g->tile_cols;
 }
 
 /* Leaves the kept sides of a lent arena to the caller. */

@@ -34,6 +34,9 @@ struct hg_gram {
 hinge_status hg_gram_init(struct hg_gram *gram, const struct hg_tiler *tiler, const struct hg_points *points,
                           const uint32_t *subset, size_t n, const uint32_t *column, const void *norms, int threads,
                           hinge_error *err);
+/* Has peers make sums of its rows with this process, in tiles that are narrow enough for all to have some; before its
+ * first fetch. NULL: none. */
+void hg_gram_share(struct hg_gram *gram, struct hg_peers *peers);
 void hg_gram_free(struct hg_gram *gram);
 
 #endif

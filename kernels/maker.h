@@ -131,6 +131,8 @@ extern const struct hg_maker hg_gemm, hg_by_panels, hg_by_lists, hg_by_counts, h
  * close is set. */
 void hg_tiler_choose(struct hg_tiler *tiler, const struct hg_points *points);
 
+/* Returns the maker of a name; NULL: there is none. */
+const struct hg_maker *hg_maker_named(const char *name);
 /* Refuses a maker that is asked for and cannot make values of these points. */
 hinge_status hg_maker_check(const struct hg_tiler *tiler, const struct hg_points *points, hinge_error *err);
 /* Refuses one that is asked for a kernel whose values are not made of dot products; the kernel is checked. */

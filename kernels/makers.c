@@ -1,6 +1,8 @@
 /* The table of tile makers (maker.h): who makes the kernel values of given points. */
 #include "kernels/maker.h"
 
+#include <string.h>
+
 /* In the order in which they are asked: GEMM, the last of those for dot products, fits all points. */
 static const struct hg_maker *const MAKERS[] = { &hg_lookup,      &hg_user,      &hg_by_differences, &hg_by_counts,
                                                  &hg_by_integers, &hg_by_panels, &hg_by_lists,       &hg_gemm };
@@ -24,6 +26,14 @@ void hg_tiler_choose(struct hg_tiler *t, const struct hg_points *points)
     while (!serves(MAKERS[k], t, points))
         k++;
     t->maker = MAKERS[k];
+}
+
+const struct hg_maker *hg_maker_named(const char *name)
+{
+    for (size_t k = 0; k < sizeof MAKERS / sizeof *MAKERS; k++)
+        if (strcmp(MAKERS[k]->name, name) == 0)
+            return MAKERS[k];
+    return NULL;
 }
 
 hinge_status hg_maker_check(const struct hg_tiler *tiler, const struct hg_points *points, hinge_error *err)

@@ -19,8 +19,8 @@ static double fold_eps(const hinge_params *p)
 /* Scales a copy of the rows where that is asked for, trains, attaches the scaling to the model, and calibrates it. The
  * decision values of folds that the training has found on its way (refold) spare the calibration its trainings. *model
  * and *report are written only when all has gone well. */
-static hinge_status train_whole(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                                hinge_report *report, hinge_error *err)
+static hinge_status train_whole(struct hg_peers *peers, hinge_model **model, const hinge_matrix *x, const double *y,
+                                const hinge_params *params, hinge_report *report, hinge_error *err)
 {
     struct hg_scaled scaled;
     hinge_report r = { 0 };
@@ -31,13 +31,14 @@ static hinge_status train_whole(hinge_model **model, const hinge_matrix *x, cons
     HG_NEED(err, params, "params");
     HG_TRY(hg_scaled_init(&scaled, x, params, err));
     struct hg_refold refold = { .folds = HG_FOLDS, .eps = fold_eps(params) };
-    bool refolds = params->probability && params->scaling == NULL; /* otherwise each fold has its own scaling */
-    hinge_status status = hg_train(&m, &scaled.x, y, &scaled.params, refolds ? &refold : NULL, &r, err);
+    bool calibrates = params->probability && peers == NULL;
+    bool refolds = calibrates && params->scaling == NULL; /* otherwise each fold has its own scaling */
+    hinge_status status = hg_train(peers, &m, &scaled.x, y, &scaled.params, refolds ? &refold : NULL, &r, err);
     if (status == HINGE_OK && params->scaling != NULL)
         status = hinge_scaling_attach(&scaled.scaling, m, err);
     r.memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
     hg_scaled_free(&scaled);
-    if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
+    if (status == HINGE_OK && calibrates && !hg_ended_early(r.outcome)) {
         status = hg_calibrate_by_folds(NULL, &refold, m, x, y, params, begin, &r.outcome, err);
         r.seconds = hg_now() - begin;
     }
@@ -57,6 +58,15 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_params_team(params, x, y, 1))
-    status = train_whole(model, x, y, params, report, err);
+    status = train_whole(NULL, model, x, y, params, report, err);
+    return status;
+}
+
+hinge_status hg_train_by_peers(struct hg_peers *peers, hinge_model **model, const hinge_matrix *x, const double *y,
+                               const hinge_params *params, hinge_report *report, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TEAM(hg_params_team(params, x, y, 1))
+    status = train_whole(peers, model, x, y, params, report, err);
     return status;
 }

@@ -71,4 +71,12 @@ hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_refold *r
                                    const hinge_matrix *x, const double *y, const hinge_params *params, double begin,
                                    hinge_outcome *outcome, hinge_error *err);
 
+struct hg_peers;
+
+/* entry.c: hinge_train with peers (lib/rows/peers.h), who have the same x, y and params but for threads and progress.
+ * All get the same model; params->probability is not looked at. What one process fails with, all do: peers->failed and
+ * peers->err tell. */
+hinge_status hg_train_by_peers(struct hg_peers *peers, hinge_model **model, const hinge_matrix *x, const double *y,
+                               const hinge_params *params, hinge_report *report, hinge_error *err);
+
 #endif

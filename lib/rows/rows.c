@@ -129,16 +129,40 @@ static void add_tile(void *arg, const struct hg_tile *tile)
         s->how->added(s->how->arg, tile);
 }
 
+hinge_status hg_rows_bring(struct hg_rows *rows, hinge_status status, const struct hg_halt *halt, double *g, size_t n)
+{
+    uint64_t none = 0;
+    return rows->peers != NULL ? rows->peers->bring(rows->peers, status, halt, &none, g, n, rows->grain) : status;
+}
+
+/* Fetches this process's part, counts what values all parts have, and brings the others their sums [n]. */
+static hinge_status fetch_part(struct hg_rows *rows, struct hg_fetch *fetch, const struct hg_halt *halt, double *sums,
+                               size_t n)
+{
+    struct hg_peers *peers = rows->peers;
+    uint64_t before = rows->values, made;
+    fetch->part = peers->rank;
+    fetch->parts = peers->count;
+    hinge_status status = rows->ops->fetch(rows, fetch);
+    made = rows->values - before;
+    status = peers->bring(peers, status, halt, &made, sums, n, rows->grain);
+    rows->values = before + made;
+    return status;
+}
+
 /* Makes g[c] += sum over r of coef[r] K(left[r], right[c]) in one fetch. */
 hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
                            const uint32_t *right, size_t n_right, double *g, const struct hg_how *how)
 {
     struct sum sum = { how != NULL ? how : &plain, rows->type, coef, g };
     struct hg_fetch fetch = fetch_of(left, n_left, right, n_right, sum.how->out, sum.how, add_tile, &sum);
-    return n_left > 0 && n_right > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
+    if (n_left == 0 || n_right == 0)
+        return HINGE_OK;
+    return rows->peers != NULL ? fetch_part(rows, &fetch, sum.how->halt, g, n_right) : rows->ops->fetch(rows, &fetch);
 }
 
 enum { DOT_ROWS = 512, DOT_COLS = 32 }; /* at a time; no range of columns is narrower but the last */
+enum { DOT_PART = 32 };                 /* rows that peers are dealt together */
 
 struct dot {
     const struct hg_halt *halt;
@@ -195,8 +219,8 @@ static void sum_parts(const struct dot *d, size_t row, size_t ranges, double *su
 /* Takes 512 rows at a time, so that the parts stay small, and adds up their parts in the order of columns: the sums are
  * the same bits for any number of threads. A range of columns is no narrower than DOT_COLS (hg_tile_fn), so that no two
  * share a part. */
-hinge_status hg_rows_dot(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
-                         const uint32_t *right, size_t n_right, double *sum, double *square, const struct hg_halt *halt)
+static hinge_status dot(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
+                        const uint32_t *right, size_t n_right, double *sum, double *square, const struct hg_halt *halt)
 {
     size_t bytes = hg_rows_dot_bytes(n_left, n_right), ranges = n_right / DOT_COLS + 1;
     struct dot d = { halt, coef, HG_MIN(n_left, (size_t)DOT_ROWS), hg_alloc(bytes, 1), NULL };
@@ -212,5 +236,25 @@ hinge_status hg_rows_dot(struct hg_rows *rows, const uint32_t *left, size_t n_le
             sum_parts(&d, k, ranges, &sum[first + k], square != NULL ? &square[first + k] : NULL);
     }
     hg_free(d.part);
+    return status;
+}
+
+/* Deals rows to peers, as each sum is one of all columns. */
+hinge_status hg_rows_dot(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
+                         const uint32_t *right, size_t n_right, double *sum, double *square, const struct hg_halt *halt)
+{
+    struct hg_peers *peers = rows->peers;
+    hinge_status status = HINGE_OK;
+    uint64_t before = rows->values, made, none = 0;
+    if (peers == NULL)
+        return dot(rows, left, n_left, coef, right, n_right, sum, square, halt);
+    for (size_t at = peers->rank * DOT_PART; at < n_left && status == HINGE_OK; at += peers->count * DOT_PART)
+        status = dot(rows, left + at, HG_MIN((size_t)DOT_PART, n_left - at), coef, right, n_right, sum + at,
+                     square != NULL ? square + at : NULL, halt);
+    made = rows->values - before;
+    status = peers->bring(peers, status, halt, &made, sum, n_left, DOT_PART);
+    rows->values = before + made;
+    if (square != NULL && status == HINGE_OK)
+        status = peers->bring(peers, status, halt, &none, square, n_left, DOT_PART);
     return status;
 }

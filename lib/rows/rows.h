@@ -9,7 +9,7 @@
 #ifndef HG_ROWS_H
 #define HG_ROWS_H
 
-#include "lib/base/base.h"
+#include "lib/rows/peers.h"
 
 /* A finished tile: values of rows [row0, row0 + n_rows) of those asked for, at positions [col0, col0 + n_cols) of
  * the column list. row[r] points at the value of position col0; the rows' type is the source's. */
@@ -28,8 +28,8 @@ struct hg_tile {
 typedef void hg_tile_fn(void *arg, const struct hg_tile *tile);
 
 /* First member of every source. One fetch at a time. Threads are the source's own affair; the values and the order of
- * calls to tile() within a column range do not depend on their number. A source sets all of this but stages; fetches
- * add to gflop and values. */
+ * calls to tile() within a column range do not depend on their number. A source sets all of this but stages, and peers
+ * with their grain (hg_gram_share); fetches add to gflop and values. */
 struct hg_rows {
     const struct hg_rows_ops *ops; /* source.h */
     size_t n;
@@ -38,6 +38,8 @@ struct hg_rows {
     bool lies;             /* rows lie where they can be read: nobody keeps them */
     bool adds;             /* its tiles add themselves where that is allowed, in f32 too */
     const uint32_t *order; /* [n] all points, so that those whose values matter to each other are close; or NULL */
+    struct hg_peers *peers; /* who makes sums of rows with this process (peers.h); NULL: nobody */
+    size_t grain;           /* columns that peers are dealt together */
     double cost;          /* of computing a value, in reads of one of its type from memory: a rough figure */
     double gflop;         /* done in GEMM so far */
     uint64_t values;      /* kernel values computed so far */
@@ -83,7 +85,7 @@ struct hg_how {              /* NULL is all 0 */
     hg_tile_fn *added; /* NULL, or called with each tile when the verb is done with it, and arg */
     void *arg;
     const struct hg_adders *add; /* sums: NULL: plain loops, of f64 alone */
-    void *const *out;            /* sums: [n_left] where rows are kept; NULL: they are not */
+    void *const *out;            /* sums: [n_left] where rows are kept (by peers own columns); NULL: they are not */
     double narrow;               /* rough sums of f32: may be made in it where no |coef| is larger */
 };
 
@@ -98,6 +100,10 @@ hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_l
  * adders. */
 hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
                            const uint32_t *right, size_t n_right, double *g, const struct hg_how *how);
+
+/* Ends a sum g [n] of rows, of which each peer has made its columns: all get all. Without peers there is nothing to do.
+ * status: of the making. hg_rows_apply has done so; who adds rows that are kept does it. */
+hinge_status hg_rows_bring(struct hg_rows *rows, hinge_status status, const struct hg_halt *halt, double *g, size_t n);
 
 /* The verbs that follow are for sources of f64 alone. */
 

@@ -22,6 +22,8 @@ struct hg_fetch {
     uint64_t list;        /* not 0: the number of these columns, which come again under it and no others do */
     bool rough;           /* values known to be negligible may be left out: 0 in `out`, not given to tile(); and tile()
                            * takes tiles that add themselves, which do not go to `out` */
+    size_t part, parts;   /* parts > 0: tiles of the source's usual width whose number leaves `part` by `parts`; rows in
+                           * `out` have the columns of these, one tile's after the other's */
 };
 
 struct hg_rows_ops {

@@ -32,6 +32,8 @@ struct work {
     hinge_progress last;           /* told, or about to be */
     struct hg_gram rows, exact;    /* while SMO runs: in f32, where it takes those, and in f64 */
     struct hg_lowrank factor;      /* one that takes less time than SMO's steps; z NULL: none was found */
+    struct hg_peers *peers;        /* who solves it too; NULL: nobody */
+    uint64_t met;                  /* how often they had met when progress was told last */
     uint64_t look;                 /* steps after which a factor is looked for */
     struct hg_turns turns;
     struct hg_solution before;     /* what a turn began with */
@@ -41,7 +43,8 @@ struct work {
 /* ---- what SMO runs with ------------------------------------------------------------------------------------------ */
 
 /* Tells of a round. The solver does not know which problem of how many it has: these fields stay as work_init set
- * them. */
+ * them. With peers a callback's word is a wish until they meet, which they do here where no sum of rows has made them;
+ * returns 1 where that shows that one of them has failed. */
 static int on_progress(void *arg, const hinge_progress *progress)
 {
     struct work *w = arg;
@@ -51,7 +54,14 @@ static int on_progress(void *arg, const hinge_progress *progress)
     w->last.n_problems = before.n_problems;
     w->last.newton = before.newton;
     w->last.newton_steps = before.newton_steps;
-    return hg_tell(&w->teller, &w->last);
+    bool stops = w->teller.progress != NULL && hg_tell(&w->teller, &w->last);
+    if (w->peers == NULL)
+        return stops;
+    uint64_t none = 0;
+    if (w->peers->met == w->met)
+        (void)w->peers->bring(w->peers, HINGE_OK, &w->options.halt, &none, NULL, 0, 1);
+    w->met = w->peers->met;
+    return w->peers->failed != HINGE_OK;
 }
 
 /* Reports progress in the middle of a round, with what the last one came to. */
@@ -74,7 +84,10 @@ static void work_init(struct work *w, size_t p, int thread, int threads)
     size_t some = HG_MAX(hg_problem_bytes(t, n), t->cache_bytes / 16);
     size_t newton = n_problems > 1 ? HG_MIN(some, t->cache_bytes) : t->cache_bytes;
     w->thread = thread;
-    w->teller = (struct hg_teller){ params->progress, params->progress_arg, t->begin, t->begin, &t->stop, &t->lock };
+    struct hg_peers *peers = w->peers = hg_training_peers(t);
+    w->teller = (struct hg_teller){
+        params->progress, params->progress_arg, t->begin, t->begin, peers != NULL ? &peers->wish : &t->stop, &t->lock
+    };
     w->last = (hinge_progress){ .problem = p, .n_problems = n_problems, .n = n, .n_active = n, .violation = INFINITY };
     w->options = (struct hg_smo_options){
         .eps = params->eps,
@@ -92,10 +105,10 @@ static void work_init(struct work *w, size_t p, int thread, int threads)
         .symmetric = params->kernel.type != HINGE_USER && params->kernel.type != HINGE_PRECOMPUTED,
         .measured = HG_MAX((size_t)64, 512 / n_problems), /* 512 at least in all */
         .halt.stop = &t->stop,
-        .halt.deadline = params->time_limit > 0 ? t->begin + params->time_limit : 0,
-        .halt.ask = params->progress != NULL ? on_question : NULL,
+        .halt.deadline = params->time_limit > 0 && peers == NULL ? t->begin + params->time_limit : 0,
+        .halt.ask = params->progress != NULL && peers == NULL ? on_question : NULL,
         .halt.arg = w,
-        .progress = params->progress != NULL ? on_progress : NULL,
+        .progress = params->progress != NULL || peers != NULL ? on_progress : NULL,
         .progress_arg = w,
         .live = &w->last,
         .leaves_arg = w,
@@ -211,6 +224,7 @@ static hinge_status run_f32(struct work *w, const struct hg_smo_options *o, stru
     struct hg_reduced *r = &w->reduced;
     hinge_report *report = &smo->report;
     HG_TRY(hg_copy_rows(&t->copy, &t->distinct.problem, r->points, r->qp.n, o->threads, &w->rows, w->err));
+    hg_gram_share(&w->rows, w->peers);
     w->rows.lent = panels;
     HG_TRY(run_by(w, &w->rows, o, smo));
     bool useless = report->outcome == HINGE_NONFINITE ||
@@ -234,6 +248,7 @@ static hinge_status run_rows(struct work *w, const struct hg_smo_options *o, str
     struct hg_arena *panels = t->problem.n_problems > 1 ? &t->rooms[w->thread].panels : NULL;
     bool again = true;
     HG_TRY(hg_problem_exact(&t->distinct.problem, r->points, r->qp.n, o->threads, &w->exact, w->err));
+    hg_gram_share(&w->exact, w->peers);
     if (hg_wants_f32(t))
         HG_TRY(run_f32(w, o, panels, smo, &again));
     smo->report.precision = again ? HINGE_PRECISION_F64 : HINGE_PRECISION_F32;

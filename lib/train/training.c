@@ -27,7 +27,7 @@ bool hg_wants_f32(const struct hg_training *t)
 static void choose_whole(struct hg_training *t)
 {
     size_t n = hg_problem_largest(&t->distinct.problem);
-    t->is_whole = !t->interior && t->params->working_set == 0 &&
+    t->is_whole = !t->interior && t->params->working_set == 0 && hg_training_peers(t) == NULL &&
                   hg_copy_goes_whole(&t->distinct.problem, n, t->cache_bytes);
     t->whole_in_f64 = t->is_whole && hg_whole_pays_in_f64(n);
 }
@@ -97,7 +97,7 @@ static size_t default_cache(const struct hg_training *t)
     size_t need = most_bytes(t);
     if (need <= small)
         return 128 * small; /* several problems side by side, as below */
-    size_t half = hg_total_memory() / 2;
+    size_t half = t->peers != NULL ? t->peers->memory : hg_total_memory() / 2;
     return HG_MIN(HG_MAX(need, half / 4), half);
 }
 
@@ -132,10 +132,10 @@ static void training_free(struct hg_training *t)
 /* Makes all that problems of a training share: classes and weights, distinct rows, the copy that kernels read, cells.
  * The order is that of need: the choice of the solver decides which copy there is, and counts decide whether there are
  * cells. */
-static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, const double *y,
+static hinge_status training_init(struct hg_training *t, struct hg_peers *peers, const hinge_matrix *x, const double *y,
                                   const hinge_params *params, hinge_error *err)
 {
-    *t = (struct hg_training){ .begin = hg_now() };
+    *t = (struct hg_training){ .begin = hg_now(), .peers = peers };
     pthread_mutex_init(&t->lock, NULL);
     HG_TRY(hg_problem_init(&t->problem, x, y, params, err));
     HG_TRY(hg_distinct_init(&t->distinct, &t->problem, err));
@@ -154,11 +154,25 @@ static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, 
     return make_cells(t, err);
 }
 
-hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                      struct hg_refold *refold, hinge_report *report, hinge_error *err)
+struct hg_peers *hg_training_peers(const struct hg_training *t)
+{
+    return t->problem.n_problems == 1 ? t->peers : NULL;
+}
+
+/* Solves all problems, from their common start where they have one. */
+static hinge_status solve_all(struct hg_training *t, hinge_error *err)
+{
+    if (t->peers != NULL && t->problem.n_problems > 1)
+        return hg_solve_dealt(t, err);
+    HG_TRY(hg_begin_together(t, err));
+    return hg_each(t->problem.n_problems, hg_side_by_side(t), t->threads, hg_solve_problem, t, err);
+}
+
+hinge_status hg_train(struct hg_peers *peers, hinge_model **model, const hinge_matrix *x, const double *y,
+                      const hinge_params *params, struct hg_refold *refold, hinge_report *report, hinge_error *err)
 {
     struct hg_training t;
-    hinge_status status = training_init(&t, x, y, params, err);
+    hinge_status status = training_init(&t, peers, x, y, params, err);
     t.refold = status == HINGE_OK && refold != NULL && hg_refold_may(&t) ? refold : NULL;
     if (t.refold != NULL)
         status = hg_refold_init(refold, &t.problem, err);
@@ -166,8 +180,7 @@ hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *
         training_free(&t);
         return HINGE_OK;
     }
-    HG_THEN(status, hg_begin_together(&t, err));
-    HG_THEN(status, hg_each(t.problem.n_problems, hg_side_by_side(&t), t.threads, hg_solve_problem, &t, err));
+    HG_THEN(status, solve_all(&t, err));
     hg_end_together(&t);
     HG_THEN(status, hg_build_model(&t, model, err));
     if (t.refold != NULL && t.refold->solutions != NULL)

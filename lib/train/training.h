@@ -68,6 +68,7 @@ struct hg_training {
     struct hg_problem problem;
     struct hg_distinct distinct; /* what solvers see of it */
     const hinge_params *params; /* the problem's, resolved */
+    struct hg_peers *peers;    /* who trains with this process; NULL: nobody */
     int threads;
     bool interior;             /* the solver */
     bool beyond_f32;           /* hg_kernel_beyond_f32: rows are f64, whatever is asked for */
@@ -101,6 +102,12 @@ hinge_status hg_begin_together(struct hg_training *t, hinge_error *err);
 void hg_take_begun(const struct hg_training *t, size_t p, struct hg_qp *qp, struct hg_smo_options *options);
 void hg_end_together(struct hg_training *t);
 
+/* Returns the peers that solve each problem with this process; NULL: none, as where there are several problems each
+ * process solves some of them (dealt.c). */
+struct hg_peers *hg_training_peers(const struct hg_training *t);
+/* dealt.c: solves all problems, each by one of the peers. */
+hinge_status hg_solve_dealt(struct hg_training *t, hinge_error *err);
+
 /* solve.c: problem p, by so many threads, into its solution. t: struct hg_training. */
 hinge_status hg_solve_problem(void *t, int thread, size_t p, int threads, hinge_error *err);
 
@@ -121,12 +128,12 @@ hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status,
 hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
                        hinge_error *err);
 
-/* training.c: trains a model, not calibrated, on rows as they are. refold: NULL, or room for the folds of the problems,
- * which is filled where that can be; where only the folds are wanted (refold->fold) and they cannot be had so, nothing
- * is trained, and refold->start stays NULL. Folds' models are made after the whole's, and their failure is the
- * training's. */
-hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                      struct hg_refold *refold, hinge_report *report, hinge_error *err);
+/* training.c: trains a model, not calibrated, on rows as they are, with peers or (NULL) alone. refold: NULL, or room for
+ * the folds of the problems, which is filled where that can be; where only the folds are wanted (refold->fold) and they
+ * cannot be had so, nothing is trained, and refold->start stays NULL. Folds' models are made after the whole's, and
+ * their failure is the training's. */
+hinge_status hg_train(struct hg_peers *peers, hinge_model **model, const hinge_matrix *x, const double *y,
+                      const hinge_params *params, struct hg_refold *refold, hinge_report *report, hinge_error *err);
 
 /* margin.c: what a problem's solver hands over where it has converged. */
 struct hg_margin {

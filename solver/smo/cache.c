@@ -26,10 +26,17 @@ static size_t slot_bytes(size_t cols, size_t size)
 void hg_cache_clear(struct hg_cache *c, size_t cols)
 {
     c->stride = slot_bytes(HG_MAX(cols, (size_t)1), c->size);
+    c->counted = c->stride;
     c->n_slots = HG_MIN(c->n, c->arena_bytes / c->stride);
     c->used = 0;
     c->newest = c->oldest = -1;
     memset(c->slot_of, 0xff, c->n * sizeof *c->slot_of);
+}
+
+void hg_cache_count(struct hg_cache *c, size_t cols)
+{
+    c->counted = slot_bytes(HG_MAX(cols, (size_t)1), c->size);
+    c->n_slots = HG_MIN(c->n_slots, c->budget / c->counted);
 }
 
 /* Returns the bytes that a cache of so many rows can fill. */
@@ -136,7 +143,7 @@ void *hg_cache_put(struct hg_cache *c, uint32_t point, uint64_t stamp)
     int32_t s, *home = &c->slot_of[point % c->n];
     if (c->used < c->n_slots) {
         s = (int32_t)c->used++;
-        c->most_bytes = HG_MAX(c->most_bytes, c->used * c->stride);
+        c->most_bytes = HG_MAX(c->most_bytes, c->used * c->counted);
     } else {
         s = c->oldest; /* pinned rows were touched in this round, so they are the newest: one look is enough */
         if (s < 0 || c->stamp[s] == stamp)

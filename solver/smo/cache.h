@@ -15,7 +15,8 @@ struct hg_cache {
     size_t n;             /* rows at most, > 0; of so many points, or of more */
     size_t size;          /* bytes a value */
     size_t budget;        /* bytes */
-    size_t stride;        /* bytes a row slot */
+    size_t stride;        /* bytes a row slot, */
+    size_t counted;       /* and what it counts for */
     size_t n_slots, used; /* slots there are, slots ever filled since it was clear */
     size_t most_bytes;    /* most bytes in use at once */
     char *arena;
@@ -62,5 +63,8 @@ void *hg_cache_get(struct hg_cache *cache, uint32_t point, uint64_t stamp);
 void *hg_cache_put(struct hg_cache *cache, uint32_t point, uint64_t stamp);
 /* Forgets all rows; those to come are of `cols` values, no more than there were first. */
 void hg_cache_clear(struct hg_cache *cache, size_t cols);
+/* Has each row of an empty cache count for one of `cols` values, of which it is a part: then there are as many slots as
+ * there would be for whole rows. */
+void hg_cache_count(struct hg_cache *cache, size_t cols);
 
 #endif

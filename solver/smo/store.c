@@ -23,6 +23,24 @@ enum { UPDATE_COLS = 2048 }; /* columns a task of a sum by rows in the cache */
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
+/* Returns the columns that rows in the cache have: with peers those of this one's tiles, as many as any of them may
+ * have. */
+static size_t kept_columns(const struct hg_store *s, size_t count)
+{
+    const struct hg_rows *rows = s->rows;
+    size_t grain = HG_MAX(rows->grain, (size_t)1), tiles = (count + grain - 1) / grain;
+    return rows->peers == NULL ? count : HG_MIN(count, (tiles + rows->peers->count - 1) / rows->peers->count * grain);
+}
+
+/* Forgets all rows, those to come being of the first `count` columns. With peers as many are kept as whole ones have
+ * room: how many peers there are changes nothing. */
+static void clear(struct hg_store *s, size_t count)
+{
+    hg_cache_clear(&s->cache, kept_columns(s, count));
+    if (s->rows->peers != NULL)
+        hg_cache_count(&s->cache, count);
+}
+
 /* Makes room for the terms of a sum of q moves, and the cache. group.row has n places since the first sum is of all
  * support vectors of the start (hg_store_begin). */
 hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
@@ -40,7 +58,9 @@ hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
     s->res->report.memory_bytes += room;
     /* A problem that is one working set needs no rows. */
     size_t bytes = q < n && !s->rows->lies && hg_keeps_rows(s->rows->cost, n) ? s->opt->cache_bytes : 0;
-    return hg_cache_init(&s->cache, n, n, s->size, bytes, s->opt->arena, err);
+    HG_TRY(hg_cache_init(&s->cache, n, kept_columns(s, n), s->size, bytes, s->opt->arena, err));
+    clear(s, n);
+    return HINGE_OK;
 }
 
 void hg_store_renew(struct hg_store *s, const struct hg_smo_options *opt, struct hg_smo_result *res)
@@ -81,7 +101,7 @@ void hg_store_change(struct hg_store *s, size_t count)
 {
     if (count == s->n_columns)
         return;
-    hg_cache_clear(&s->cache, count);
+    clear(s, count);
     s->n_columns = count;
     s->number++;
 }
@@ -99,9 +119,16 @@ static void add_some(void *arg, int thread, size_t first, size_t end)
 {
     const struct adding *a = arg;
     double begin = a->seconds != NULL ? hg_now() : 0;
+    const struct hg_rows *rows = a->s->rows;
+    size_t parts = rows->peers != NULL ? rows->peers->count : 1, part = rows->peers != NULL ? rows->peers->rank : 0;
+    size_t grain = parts > 1 ? rows->grain : end;
     (void)thread;
-    hg_add_stretch(&a->s->loops->add, a->s->rows->type, a->terms->count, a->terms->coef, a->terms->row, first,
-                   end - first, a->g + first);
+    for (size_t at = first, next; at < end; at = next) { /* a tile of this peer's at a time */
+        next = HG_MIN(end, (at / grain + 1) * grain);
+        size_t col = (at / grain * parts + part) * grain + at % grain;
+        hg_add_stretch(&a->s->loops->add, rows->type, a->terms->count, a->terms->coef, a->terms->row, at, next - at,
+                       a->g + (parts > 1 ? col : at));
+    }
     if (a->seconds != NULL)
         hg_add(a->seconds, hg_now() - begin);
 }
@@ -113,7 +140,8 @@ static void add_held(struct hg_store *s, const struct hg_terms *terms, double *g
 {
     if (terms->count == 0)
         return;
-    size_t end = s->n_columns;
+    const struct hg_peers *peers = s->rows->peers;
+    size_t end = peers != NULL ? hg_peers_columns(peers, peers->rank, s->n_columns, s->rows->grain) : s->n_columns;
     uint64_t bytes = (uint64_t)terms->count * end * s->size;
     hinge_stages *stages = s->rows->stages;
     s->res->report.bytes_read += bytes;
@@ -145,7 +173,7 @@ static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, d
     s->res->columns_computed += made;
     s->res->report.bytes_read += made * (s->rows->adds ? 1 : s->size);
     if (status != HINGE_OK || hg_halted(s->halt)) /* some rows were not made */
-        hg_cache_clear(&s->cache, s->n_columns);
+        clear(s, s->n_columns);
     return status;
 }
 
@@ -201,7 +229,7 @@ hinge_status hg_store_apply(struct hg_store *s, struct hg_move *moves, size_t co
     s->work = (double)held->count + (1 + s->rows->cost) * (double)again;
     add_held(s, held, g);
     if (made->count == 0)
-        return HINGE_OK;
+        return held->count > 0 ? hg_rows_bring(s->rows, HINGE_OK, s->halt, g, s->n_columns) : HINGE_OK;
     for (size_t k = 0; k < made->count; k++) /* after all look-ups: rows of this round are not evicted for each other */
         made->row[k] = hg_cache_put(&s->cache, made->point[k], round);
     return add_made(s, made, g);

@@ -236,14 +236,16 @@ hinge_status hg_fill_fresh(struct hg_w *w, struct hg_rows *rows, const uint32_t 
 }
 
 /* Parts the fresh slots: those whose rows the store has go behind the others, which are counted; row[k]: the k-th of
- * them. A value that costs few reads is sooner made again than found in a row: gathering reads from all over it. */
+ * them. A value that costs few reads is sooner made again than found in a row: gathering reads from all over it. Of
+ * peers none has whole rows. */
 static size_t part_held(struct hg_run *r, const void **row)
 {
     struct hg_w *w = &r->w;
     size_t lacking = 0, held = 0;
     for (size_t f = 0; f < w->n_fresh; f++) {
         uint32_t slot = w->fresh[f];
-        const void *there = r->rows->cost > FROM_CACHE ? hg_cache_row(&r->store.cache, w->point[slot]) : NULL;
+        bool looks = r->rows->cost > FROM_CACHE && r->rows->peers == NULL;
+        const void *there = looks ? hg_cache_row(&r->store.cache, w->point[slot]) : NULL;
         if (there == NULL) {
             w->fresh[lacking++] = slot;
             continue;
