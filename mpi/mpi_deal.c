@@ -282,10 +282,6 @@ hinge_status hm_check_rows(const hinge_matrix *x, const double *y, const hinge_p
     HG_TRY(hg_matrix_check(x, "x", err));
     if (task == NULL)
         return hg_fail(err, HINGE_EINVAL, params == NULL ? "params: NULL" : "params: NULL, or no task");
-    if (params->solver == HINGE_SOLVER_INTERIOR_POINT)
-        return hg_fail(err, HINGE_EINVAL, "solver: ranks know block SMO alone");
-    if (params->kernel.type == HINGE_PRECOMPUTED)
-        return hg_fail(err, HINGE_EINVAL, "kernel: a precomputed kernel has columns for all rows, which no rank holds");
     if (y == NULL && !task->one_class && x->rows > 0)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
     HG_TRY(hg_matrix_check_finite(x, "x", 1, err));
@@ -304,11 +300,37 @@ hinge_status hm_check_params(const hinge_params *params, size_t n, size_t d, hin
     plain.weights = NULL; /* looked at already */
     plain.scaling = NULL;
     plain.beta0 = NULL;
+    if (params->solver == HINGE_SOLVER_INTERIOR_POINT)
+        return hg_fail(err, HINGE_EINVAL, "solver: rows that are dealt know block SMO alone");
+    if (params->kernel.type == HINGE_PRECOMPUTED)
+        return hg_fail(err, HINGE_EINVAL, "kernel: a precomputed kernel has columns for all rows; they are not dealt");
     HG_TRY(hg_params_check(&plain, n, d, resolved, err));
     return !hg_params_need_interior(resolved)
                ? HINGE_OK
-               : hg_fail(err, HINGE_EINVAL, "solver: a hard margin, or a rank, needs the interior point, which is "
-                                            "hinge_train's alone");
+               : hg_fail(err, HINGE_EINVAL,
+                         "solver: a hard margin, or a rank, needs the interior point, which rows "
+                         "that are dealt do not have");
+}
+
+struct hm_machines hm_ask_machines(const struct hm_net *net, const hinge_params *params)
+{
+    hinge_machine machine = hg_processor_info();
+    struct hm_sum sum = { 0 };
+    uint64_t hash = (uint64_t)hg_cpu_level(params->cpu_level), half = hg_total_memory() / 2;
+    for (size_t k = 0; machine.blas[k] != '\0'; k++) {
+        hash ^= (uint64_t)(unsigned char)machine.blas[k];
+        hash = hg_random(&hash);
+    }
+    sum.most[0].key = hash;
+    sum.most[1].key = ~hash;
+    sum.most[2].key = ~half;
+    sum.count[0] = net->leads ? half : 0;
+    sum.count[1] = net->leads;
+    net->sum(net, &sum);
+    uint64_t ranks = (uint64_t)net->ranks, machines = HG_MAX(sum.count[1], (uint64_t)1);
+    return (struct hm_machines){ .mixed = sum.most[0].key != ~sum.most[1].key,
+                                 .memory = params->cache_bytes > 0 ? params->cache_bytes : sum.count[0],
+                                 .least = ~sum.most[2].key / ((ranks + machines - 1) / machines) };
 }
 
 /* Counts of rows and features, and what parameters come to with them. */
@@ -316,7 +338,6 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
 {
     struct hm_own *own = d->own;
     struct hm_sum sum = { 0 };
-    HG_TRY(hm_agree(d->net, hm_check_rows(d->x, d->y, params, err), err));
     hm_sizes(d->net, d->x->rows);
     for (int r = 0; r < d->net->ranks; r++) {
         d->first_row += r < d->net->rank ? d->net->sizes[r] : 0;

@@ -31,8 +31,8 @@ struct hm_own {
     struct hg_hamming_kind kind; /* of the features of all points; features 0: of none */
 };
 
-/* Deals the rows of all ranks. y may be NULL for one-class; tile 0: 2,048, others are rounded up to columns that
- * kernels take at once. All ranks fail alike. */
+/* Deals the rows of all ranks, which hm_check_rows has let pass. y may be NULL for one-class; tile 0: 2,048, others are
+ * rounded up to columns that kernels take at once. All ranks fail alike. */
 hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                      size_t tile, struct hm_own *own, hinge_error *err);
 void hm_own_free(struct hm_own *own);
@@ -46,6 +46,14 @@ hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hin
                       hinge_scaling *scaling, double **factor, hinge_error *err);
 /* Makes (counts.c) own->kind. */
 hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_error *err);
+
+/* What the ranks' machines are. */
+struct hm_machines {
+    bool mixed;    /* processors, or BLAS, differ, and make different bits */
+    size_t memory; /* for rows of all ranks together: half of that of all machines, or what the parameters say */
+    size_t least;  /* half of that of a machine, for each of its ranks alike */
+};
+struct hm_machines hm_ask_machines(const struct hm_net *net, const hinge_params *params); /* deal.c */
 
 /* Finds the tile of a point, and its group. */
 size_t hm_find_tile(const struct hm_own *own, uint64_t number, size_t *group);

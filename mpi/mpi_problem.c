@@ -491,23 +491,6 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_e
     }
 }
 
-/* Memory for rows: half of that of all machines, or what all rows take; and whether ranks have different processors, or
- * BLAS, which make different bits. */
-static void ask_machines(struct hm_run *r)
-{
-    hinge_machine machine = hg_processor_info();
-    struct hm_sum sum = { 0 };
-    uint64_t hash = (uint64_t)hg_cpu_level(r->params->cpu_level);
-    for (size_t k = 0; machine.blas[k] != '\0'; k++)
-        hash = hg_hash(hash ^ (uint64_t)(unsigned char)machine.blas[k]);
-    sum.most[0].key = hash;
-    sum.most[1].key = ~hash;
-    sum.count[0] = r->net->leads ? hg_total_memory() / 2 : 0;
-    r->net->sum(r->net, &sum);
-    r->mixed = sum.most[0].key != ~sum.most[1].key;
-    r->memory = r->params->cache_bytes > 0 ? r->params->cache_bytes : sum.count[0];
-}
-
 hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct hm_own *own, size_t problem,
                       struct hm_watch *watch, hinge_error *err)
 {
@@ -521,7 +504,9 @@ hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct h
     r->loops = hg_loops(hg_cpu_level(p->cpu_level));
     bool beyond = hg_kernel_beyond_f32(&p->kernel, own->norm) || p->kernel.type == HINGE_USER;
     r->type = p->precision == HINGE_PRECISION_F64 || beyond ? HINGE_F64 : HINGE_F32;
-    ask_machines(r);
+    const struct hm_machines machines = hm_ask_machines(net, p);
+    r->mixed = machines.mixed;
+    r->memory = machines.memory;
     r->err = err;
     HG_TRY(start(r, watch, err));
     begin_judging(r);

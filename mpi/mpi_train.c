@@ -213,17 +213,14 @@ static hinge_status open_rounds(struct training *job, const char *path, hinge_er
     return hm_agree(job->net, status, err);
 }
 
-/* Trains; *model is to be freed on failure too. */
-static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x, const double *y,
+/* Trains by rows that are dealt; *model is to be freed on failure too. */
+static hinge_status train_dealt(const struct hm_net *net, const hinge_matrix *x, const double *y,
                                 const hinge_params *params, const struct hm_options *options, hinge_model **model,
                                 hinge_report *report, hinge_error *err)
 {
     struct training job = { .net = net, .watch = { .begin = hg_now() } };
     struct hm_save save = { .folder = options->checkpoint, .net = net, .own = &job.own };
     hinge_model *made = NULL;
-    hg_ok(err);
-    if (options->certificate != NULL)
-        *options->certificate = (hinge_certificate){ 0 };
     job.watch.saved = job.watch.begin;
     job.watch.save = options->checkpoint != NULL ? &save : NULL;
     job.watch.every = options->every > 0 ? options->every : 600;
@@ -250,7 +247,14 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     double begin = hg_now();
     hinge_model *made = NULL;
     hinge_report r = { 0 };
-    hinge_status status = train_model(net, x, y, params, options, &made, &r, err);
+    hg_ok(err);
+    if (options->certificate != NULL)
+        *options->certificate = (hinge_certificate){ 0 };
+    hinge_status status = hm_agree(net, hm_check_rows(x, y, params, err), err);
+    if (status == HINGE_OK && hm_fits(net, x, params, options))
+        status = hm_train_shared(net, x, y, params, options, &made, &r, err);
+    else if (status == HINGE_OK)
+        status = train_dealt(net, x, y, params, options, &made, &r, err);
     if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
         status = hm_calibrate(net, x, y, params, options, begin, made, &r.outcome, err);
         r.seconds = hg_now() - begin;

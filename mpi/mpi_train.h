@@ -17,6 +17,13 @@ struct hm_options { /* as hinge_mpi_options */
 
 hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                       const struct hm_options *options, hinge_model **model, hinge_report *report, hinge_error *err);
+/* Says (shared.c) whether all rows fit each rank, and nothing is asked for that only rows that are dealt have; and
+ * trains so, with a certificate where that is asked for. The model is rank 0's, and to be freed on failure too. */
+bool hm_fits(const struct hm_net *net, const hinge_matrix *x, const hinge_params *params,
+             const struct hm_options *options);
+hinge_status hm_train_shared(const struct hm_net *net, const hinge_matrix *x, const double *y,
+                             const hinge_params *params, const struct hm_options *options, hinge_model **model,
+                             hinge_report *report, hinge_error *err);
 /* Predicts values as hinge_predict's decisions or, where probable, hinge_predict_probability's probabilities */
 hinge_status hm_predict(const struct hm_net *net, const hinge_model *model, const hinge_matrix *x,
                         const hinge_predict_options *options, bool probable, double *labels, double *values,

@@ -50,13 +50,18 @@ void hm_sizes(const struct hm_net *net, uint64_t mine)
 hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_error *err)
 {
     struct hm_sum sum = { 0 };
+    return hm_agreed_with(net, status, &sum, err);
+}
+
+hinge_status hm_agreed_with(const struct hm_net *net, hinge_status status, struct hm_sum *sum, hinge_error *err)
+{
     hinge_error first = { .status = status };
     if (status != HINGE_OK)
-        sum.most[0] = (struct hm_most){ 1, (uint64_t)(net->ranks - net->rank) };
-    net->sum(net, &sum);
-    if (sum.most[0].key == 0)
+        sum->most[0] = (struct hm_most){ 1, (uint64_t)(net->ranks - net->rank) };
+    net->sum(net, sum);
+    if (sum->most[0].key == 0)
         return HINGE_OK;
-    int root = net->ranks - (int)sum.most[0].tie;
+    int root = net->ranks - (int)sum->most[0].tie;
     if (net->rank == root && err != NULL)
         first = *err;
     if (net->rank == root && (err == NULL || err->status == HINGE_OK))

@@ -66,6 +66,8 @@ void hm_sizes(const struct hm_net *net, uint64_t mine);
 
 /* All ranks end with the status and message of the first that failed; never with HINGE_OK where this one did. */
 hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_error *err);
+/* Does the same with other sums, which come with it: most[0] is taken. */
+hinge_status hm_agreed_with(const struct hm_net *net, hinge_status status, struct hm_sum *sum, hinge_error *err);
 static inline hinge_status hm_agree(const struct hm_net *net, hinge_status status, hinge_error *err)
 {
     hinge_status all = hm_agreed(net, status, err);

@@ -292,7 +292,7 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
         ranges_read(&ranges, s->scale_restore);
     if (ranges.scale_y && !ranks)
         warn("%s: its range of labels is left alone: train scales features only", s->scale_restore);
-    flags.read.precomputed = s->params.kernel.type == HINGE_PRECOMPUTED && !ranks; /* who refuse it */
+    flags.read.precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
     if ((s->scale && !ranks) || s->online.solver)
         flags.read.type = HINGE_F64;
     /* a model's scaling is told of all features */

@@ -47,7 +47,7 @@ static const struct tool_option mpi_options[] = {
     { 0, "checkpoint-every", "S", parse_real, FIELD(mpi.every), &range_positive,
       "write it every S seconds (600)" },
     { 0, "tile", "N", parse_size, FIELD(mpi.tile), &range_positive,
-      "deal N examples to a rank together (2048)" },
+      "deal N examples to a rank together (2048), however\nfew they are" },
     OPTION_FILE("rounds", mpi.rounds, "write what each round took to FILE"),
 };
 static const struct tool_option output_options[] = {
@@ -59,13 +59,14 @@ static const struct tool_option output_options[] = {
 
 static const char train_usage[] =
     "usage: mpirun -np P hinge-mpi train [options] training_file [model_file]\n\n"
-    "Trains by P processes, each of which reads and holds its part of the examples. Memory for kernel\n"
-    "rows (-m) is that of all together, threads are those of one. Ctrl-C or SIGTERM saves the best\n"
-    "model so far. Not for: precomputed kernels, -c inf.";
+    "Trains by P processes, each of which reads its part of the examples. Where all of them fit each\n"
+    "process, they share the kernel rows; otherwise, or with --tile, --checkpoint or --rounds, each\n"
+    "holds its part alone. Memory for kernel rows (-m) is that of all together, threads are those of\n"
+    "one. Ctrl-C or SIGTERM saves the best model so far.";
 
 static void read_train_options(int argc, char **argv, struct mpi_settings *s)
 {
-    static const char *const others[] = { "solver", "epochs", "batch", "rank", "shrinking", "newton", NULL };
+    static const char *const others[] = { "epochs", "batch", NULL };
     struct command_line line = train_line(&s->train, train_usage, 0);
     line.groups[2].without = others; /* of those about the run */
     line.groups[4] = line.groups[3];
@@ -76,6 +77,8 @@ static void read_train_options(int argc, char **argv, struct mpi_settings *s)
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model",
             s->train.certify ? "--certify" : s->mpi.checkpoint ? "--checkpoint" : "--rounds");
     train_settle_options(&s->train);
+    if (s->train.online.solver)
+        die(EXIT_USAGE, "train: --solver perceptron and sgd are for hinge train");
 }
 
 static void on_signal(int number)

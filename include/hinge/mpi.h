@@ -21,25 +21,29 @@ typedef struct hinge_mpi_options {
     const char *checkpoint; /* a folder that all ranks see: the training's state is kept there, and one of the same data
                              * and parameters goes on from what it finds, by any number of ranks. NULL: none */
     double every;           /* seconds from one checkpoint to the next; 0: 600 */
-    size_t tile;            /* points that are dealt to a rank together, rounded up to a multiple of 512; 0: 2,048 */
+    size_t tile;            /* points that are dealt to a rank together, rounded up to a multiple of 512; 0: 2,048.
+                             * Given, or with a checkpoint or rounds, rows are dealt however few they are */
     const char *rounds;     /* a file for what each round took, by rank 0: a line of names, then one of numbers each,
                              * times in seconds; NULL: none. doc/mpi.md says what they are */
     hinge_certificate *certificate; /* what the solution is worth, recomputed in f64 by all ranks after the training,
                              * on each of them: hinge_certify's figures but for rounding; NULL: not wanted */
 } hinge_mpi_options;
 
-/* Trains on the rows of all ranks, those of rank 0 first. x and y [x->rows] are this rank's share, which may be empty;
- * where a rank has fewer features than another, those missing are 0. params are as for hinge_train and the same on all
- * ranks, but for weights [x->rows] and beta0 [n_problems * x->rows], which are this rank's, and progress: a callback is
- * called on each rank that has one, after every round, and any can end the run. beta0 is NULL on all ranks, or on none
- * that has rows; a checkpoint that is found goes before it. Ranges of a scaling are those of all ranks' rows. threads
- * are a rank's own. cache_bytes is the budget for kernel rows of all ranks together; 0: half of the memory of their
- * machines.
+/* Trains on the rows of all ranks, those of rank 0 first. n rows of d features, n (d + 64) at most 2^27, are shared:
+ * all ranks hold all of them, and train as hinge_train does, whose tasks, kernels and solvers they have. Larger data
+ * are dealt, and each rank holds its own alone. x and y [x->rows] are this rank's share, which may be empty; where a
+ * rank has fewer features than another, those missing are 0. params are as for hinge_train and the same on all ranks,
+ * but for weights [x->rows], beta0 [n_problems * x->rows] and precomputed_index [x->rows], which are this rank's, and
+ * progress: a callback is called on each rank that has one, after every round, and any can end the run. beta0 is NULL
+ * on all ranks, or on none that has rows; a checkpoint that is found goes before it. Ranges of a scaling are those of
+ * all ranks' rows. threads are a rank's own. cache_bytes is the budget for kernel rows of all ranks together; 0: of
+ * rows that are dealt, half of the memory of their machines, and of others what hinge_train takes of a rank's part of
+ * it.
  * *model is set on rank 0, the others get NULL; report may be NULL. options may be NULL. The model is the same, bit for
  * bit, for any number of ranks and threads, at one cache_bytes, on processors of one kind.
  * params->probability: the model is calibrated as hinge_train does it, by the same folds of each two-class problem;
  * each fold is trained and predicted by all ranks. Rank 0 takes some 120 bytes for each row of all.
- * EINVAL: what hinge_train refuses; a precomputed kernel, a hard margin. */
+ * EINVAL: what hinge_train refuses; of rows that are dealt a precomputed kernel, a hard margin, the interior point. */
 HINGE_API hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double *y,
                                        const hinge_params *params, const hinge_mpi_options *options,
                                        hinge_model **model, hinge_report *report, hinge_error *err);

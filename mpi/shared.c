@@ -1,0 +1,302 @@
+/*
+ * Trainings whose rows fit each rank: all ranks have all rows, and train by hinge's own training with peers
+ * (lib/rows/peers.h). Of one two-class problem they share the kernel rows, of several each solves some. What comes out
+ * is the same for any number of them.
+ */
+#include "lib/data/params.h"
+#include "lib/folds/folds.h"
+#include "lib/train/training.h"
+#include "mpi/mpi_own.h"
+#include "mpi/mpi_train.h"
+
+#include <math.h>
+
+/* Values that all rows may have, and what a training keeps of each row, counted as values. Rows of more are dealt. */
+static const double MOST_VALUES = 0x1p27;
+enum { OF_A_ROW = 64 };
+
+struct shared {
+    const struct hm_net *net;
+    struct hg_peers peers;
+    double *mine, *all; /* [room] each: sums on their way; one block */
+    size_t room;
+    hinge_matrix x; /* of all ranks; */
+    double *column; /* [2 * x.rows] their labels, then their weights; */
+    double *start;  /* [n_problems * x.rows] coefficients to start from; or NULL */
+    size_t *index;  /* [x.rows] columns of a kernel matrix; or NULL */
+};
+
+/* ---- peers ------------------------------------------------------------------------------------------------------- */
+
+static hinge_status make_room(struct shared *s, size_t n)
+{
+    if (n <= s->room)
+        return HINGE_OK;
+    hg_free(s->mine);
+    s->room = 0;
+    HG_TRY(HG_MAKE(NULL, "sums", HG_ARRAY(s->mine, n), HG_ARRAY(s->all, n)));
+    s->room = n;
+    return HINGE_OK;
+}
+
+/* Copies the tiles of a rank between sums [n] and where they stand one after the other; to: from sums. Returns how many
+ * they are. */
+static size_t copy_tiles(const struct hg_peers *peers, size_t rank, double *sums, size_t n, size_t grain, double *tiles,
+                         bool to)
+{
+    size_t count = 0;
+    for (size_t at = rank * grain; at < n; at += peers->count * grain) {
+        size_t some = HG_MIN(grain, n - at);
+        memcpy(to ? tiles + count : sums + at, to ? sums + at : tiles + count, some * sizeof *sums);
+        count += some;
+    }
+    return count;
+}
+
+static void share_sums(struct shared *s, double *sums, size_t n, size_t grain)
+{
+    const struct hg_peers *peers = &s->peers;
+    const struct hm_net *net = s->net;
+    const double *from = s->all;
+    (void)copy_tiles(peers, peers->rank, sums, n, grain, s->mine, true);
+    for (size_t r = 0; r < peers->count; r++)
+        net->sizes[r] = hg_peers_columns(peers, r, n, grain) * sizeof *sums;
+    net->gather(net, s->mine, net->sizes, s->all);
+    for (size_t r = 0; r < peers->count; r++)
+        from += copy_tiles(peers, r, sums, n, grain, (double *)from, false);
+}
+
+/* Does hg_peers.bring by a sum of HM_SUM's size, which is where the ranks agree on everything, and a gather. */
+static hinge_status bring(struct hg_peers *peers, hinge_status status, const struct hg_halt *halt, uint64_t *values,
+                          double *sums, size_t n, size_t grain)
+{
+    struct shared *s = peers->arg;
+    struct hm_sum sum = { .count = { *values } };
+    if (peers->failed != HINGE_OK) /* on all */
+        return peers->failed;
+    peers->met++;
+    sum.most[1].key = (uint64_t)__atomic_load_n(&peers->wish, __ATOMIC_RELAXED);
+    if (peers->deadline > 0 && hg_now() > peers->deadline)
+        sum.most[1].key = 1;
+    if (status == HINGE_OK)
+        status = make_room(s, n);
+    else
+        (void)hg_rows_told(status, &peers->err);
+    peers->failed = hm_agreed_with(s->net, status, &sum, &peers->err);
+    if (peers->failed != HINGE_OK)
+        return peers->failed;
+    *values = sum.count[0];
+    if (halt != NULL && sum.most[1].key != 0)
+        hg_request_halt(halt, (int)sum.most[1].key);
+    if (n > 0 && peers->count > 1)
+        share_sums(s, sums, n, grain);
+    return HINGE_OK;
+}
+
+static hinge_status collect(struct hg_peers *peers, const void *mine, size_t bytes, void **all, size_t *total)
+{
+    struct shared *s = peers->arg;
+    return peers->failed = hm_gather_all(s->net, mine, bytes, all, total, &peers->err);
+}
+
+/* ---- the rows ---------------------------------------------------------------------------------------------------- */
+
+/* Says whether f32 has this rank's values as they are. */
+static bool all_f32(const hinge_matrix *x)
+{
+    for (size_t i = 0; x->type == HINGE_F64 && i < x->rows; i++)
+        for (size_t c = 0; c < x->cols; c++) {
+            double v = hg_matrix_value(x, i, c);
+            if ((double)(float)v != v)
+                return false;
+        }
+    return true;
+}
+
+/* Gathers all rows. An odd number of floats is filled up, as messages are of 8 bytes each. */
+static hinge_status gather_rows(struct shared *s, const hinge_matrix *x, size_t n, size_t d, hinge_dtype type,
+                                hinge_error *err)
+{
+    size_t stride = type == HINGE_F32 ? (d + 1) / 2 * 2 : d, size = hg_size_of(type), total;
+    char *mine = hg_zalloc(x->rows * stride, size);
+    void *all = NULL;
+    for (size_t i = 0; mine != NULL && i < x->rows; i++)
+        for (size_t c = 0; c < x->cols; c++)
+            hg_put(mine, type, i * stride + c, hg_matrix_value(x, i, c));
+    hinge_status status = hm_gather_all(s->net, mine, x->rows * stride * size, &all, &total, err);
+    hg_free(mine);
+    s->x = (hinge_matrix){ all, type, n, d, stride, HINGE_ROW_MAJOR };
+    return status;
+}
+
+/* Gathers columns part[k] [rows] (NULL: of 1), k < width: *table [width * rows of all], to be freed. */
+static hinge_status gather_columns(const struct shared *s, size_t rows, const double *const *part, size_t width,
+                                   double **table, hinge_error *err)
+{
+    size_t total;
+    void *all = NULL;
+    double *mine;
+    *table = NULL;
+    HG_TRY(HM_MAKE(s->net, err, "what rows have", HG_TABLE(mine, rows, width)));
+    for (size_t k = 0; k < width; k++)
+        for (size_t i = 0; i < rows; i++)
+            mine[i * width + k] = part[k] != NULL ? part[k][i] : 1;
+    hinge_status status = hm_gather_all(s->net, mine, rows * width * sizeof *mine, &all, &total, err);
+    hg_free(mine);
+    HG_THEN(status, HM_MAKE(s->net, err, "what rows have", HG_TABLE(*table, s->x.rows, width)));
+    for (size_t i = 0; status == HINGE_OK && i < s->x.rows; i++)
+        for (size_t k = 0; k < width; k++)
+            (*table)[k * s->x.rows + i] = ((const double *)all)[i * width + k];
+    hg_free(all);
+    return status;
+}
+
+/* Counts the two-class problems of labels y [n]. */
+static size_t count_problems(const hinge_params *p, const double *y, size_t n)
+{
+    size_t classes = 0;
+    for (size_t i = 0, k; i < n && hinge_task_info(p->task)->classifies; i++) {
+        for (k = 0; k < i && y[k] != y[i]; k++)
+            ;
+        classes += k == i;
+    }
+    return hinge_task_info(p->task)->classifies ? hg_count_problems(p->multiclass, classes) : 1;
+}
+
+/* Gathers the coefficients to start from, of all problems. */
+static hinge_status gather_starts(struct shared *s, size_t rows, const hinge_params *p, hinge_error *err)
+{
+    size_t n_problems = count_problems(p, s->column, s->x.rows);
+    const double **part;
+    HG_TRY(HM_MAKE(s->net, err, "starts", HG_ARRAY(part, n_problems)));
+    for (size_t k = 0; k < n_problems; k++)
+        part[k] = p->beta0 != NULL ? p->beta0 + k * rows : NULL; /* without rows */
+    hinge_status status = gather_columns(s, rows, part, n_problems, &s->start, err);
+    hg_free(part);
+    return status;
+}
+
+/* Gathers each row's column of a kernel matrix. */
+static hinge_status gather_index(struct shared *s, size_t rows, const hinge_params *p, hinge_error *err)
+{
+    double *mine, *all = NULL;
+    HG_TRY(HM_MAKE(s->net, err, "columns of a kernel matrix", HG_ARRAY(mine, rows)));
+    for (size_t i = 0; i < rows; i++)
+        mine[i] = (double)p->precomputed_index[i];
+    const double *const part[] = { mine };
+    hinge_status status = gather_columns(s, rows, part, 1, &all, err);
+    HG_THEN(status, HM_MAKE(s->net, err, "columns of a kernel matrix", HG_ARRAY(s->index, s->x.rows)));
+    for (size_t i = 0; status == HINGE_OK && i < s->x.rows; i++)
+        s->index[i] = (size_t)all[i];
+    hg_free(mine);
+    hg_free(all);
+    return status;
+}
+
+/* ---- the training ------------------------------------------------------------------------------------------------ */
+
+/* What all ranks bring, added up. */
+struct whole {
+    size_t n, d;
+    bool weighted, started, indexed, f64;
+};
+
+static struct whole add_up(const struct hm_net *net, const hinge_matrix *x, const hinge_params *p)
+{
+    struct hm_sum sum = { .most = { { x->cols, 0 },
+                                    { p->weights != NULL, 0 },
+                                    { p->beta0 != NULL, 0 },
+                                    { p->precomputed_index != NULL, 0 },
+                                    { !all_f32(x), 0 } },
+                          .count = { x->rows } };
+    net->sum(net, &sum);
+    return (struct whole){ sum.count[0],    sum.most[0].key, sum.most[1].key,
+                           sum.most[2].key, sum.most[3].key, sum.most[4].key };
+}
+
+bool hm_fits(const struct hm_net *net, const hinge_matrix *x, const hinge_params *params,
+             const struct hm_options *options)
+{
+    struct whole w = add_up(net, x, params);
+    return options->tile == 0 && options->checkpoint == NULL && options->rounds == NULL && w.n > 0 &&
+           (double)w.n * (double)(w.d + OF_A_ROW) <= MOST_VALUES && !hm_ask_machines(net, params).mixed;
+}
+
+/* Gathers what the ranks have, and sets params to it. */
+static hinge_status gather(struct shared *s, const hinge_matrix *x, const double *y, hinge_params *p, hinge_error *err)
+{
+    struct whole w = add_up(s->net, x, p);
+    bool one_class = hinge_task_info(p->task)->one_class;
+    const double *const part[] = { one_class ? NULL : y, p->weights };
+    hinge_status status = HINGE_OK;
+    if (w.started && p->beta0 == NULL && x->rows > 0)
+        status = hg_fail(err, HINGE_EINVAL, "beta0: NULL on a rank that has rows, and other ranks have coefficients");
+    if (w.indexed && p->precomputed_index == NULL && x->rows > 0)
+        status = hg_fail(err, HINGE_EINVAL, "precomputed_index: NULL on a rank that has rows, and not on others");
+    HG_TRY(hm_agree(s->net, status, err));
+    HG_TRY(gather_rows(s, x, w.n, w.d, w.f64 ? HINGE_F64 : HINGE_F32, err));
+    HG_TRY(gather_columns(s, x->rows, part, 2, &s->column, err));
+    if (w.started)
+        HG_TRY(gather_starts(s, x->rows, p, err));
+    if (w.indexed)
+        HG_TRY(gather_index(s, x->rows, p, err));
+    p->precomputed_index = s->index;
+    p->weights = w.weighted ? s->column + w.n : NULL;
+    p->beta0 = s->start;
+    return HINGE_OK;
+}
+
+/* Certifies by rank 0, which tells the others. */
+static hinge_status certify(const struct shared *s, const hinge_model *model, const double *y, const hinge_params *p,
+                            hinge_certificate *certificate, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    if (s->net->rank == 0)
+        status = hinge_certify(model, &s->x, y, p, certificate, err);
+    HG_TRY(hm_agree(s->net, status, err));
+    s->net->broadcast(s->net, certificate, sizeof *certificate, 0);
+    return HINGE_OK;
+}
+
+static hinge_status train(struct shared *s, const double *y, const hinge_params *p, const struct hm_options *options,
+                          hinge_model **model, hinge_report *report, hinge_error *err)
+{
+    struct hg_peers *peers = &s->peers;
+    const struct hm_machines machines = hm_ask_machines(s->net, p);
+    *peers = (struct hg_peers){ .rank = (size_t)s->net->rank,
+                                .count = (size_t)s->net->ranks,
+                                .memory = machines.least,
+                                .arg = s,
+                                .bring = bring,
+                                .collect = collect,
+                                .deadline = p->time_limit > 0 ? hg_now() + p->time_limit : 0 };
+    hinge_status status = hg_train_by_peers(peers, model, &s->x, y, p, report, err);
+    if (peers->failed != HINGE_OK) {
+        if (err != NULL)
+            *err = peers->err;
+        return peers->failed;
+    }
+    HG_TRY(hm_agree(s->net, status, err));
+    hg_tell_path(report, ", %d ranks", s->net->ranks);
+    return options->certificate != NULL ? certify(s, *model, y, p, options->certificate, err) : HINGE_OK;
+}
+
+hinge_status hm_train_shared(const struct hm_net *net, const hinge_matrix *x, const double *y,
+                             const hinge_params *params, const struct hm_options *options, hinge_model **model,
+                             hinge_report *report, hinge_error *err)
+{
+    struct shared s = { .net = net };
+    hinge_params p = *params;
+    hinge_status status = gather(&s, x, y, &p, err);
+    HG_THEN(status, train(&s, hinge_task_info(p.task)->one_class ? NULL : s.column, &p, options, model, report, err));
+    if (net->rank != 0) {
+        hinge_model_free(*model);
+        *model = NULL;
+    }
+    hg_free((void *)s.x.data);
+    hg_free(s.column);
+    hg_free(s.start);
+    hg_free(s.index);
+    hg_free(s.mine);
+    return status;
+}

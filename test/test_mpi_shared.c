@@ -1,0 +1,287 @@
+/*
+ * Trainings over ranks that all have all rows, which are threads here: the same bytes for any number of ranks and
+ * threads, the optimum that hinge_train finds, work that is shared, ends that one rank brings about.
+ */
+#include "mpi/mpi_train.h"
+#include "test/ranks.h"
+#include "test/support.h"
+
+#include <hinge/scaling.h>
+
+#include <math.h>
+
+enum { MOST_RANKS = 8 };
+
+struct job {
+    const struct set *set;
+    const double *weights, *beta0; /* [n], [problems * n], or NULL */
+    size_t problems;
+    hinge_params params;
+    int stopped_rank, failing_rank; /* -1: none; whose callback, or kernel, ends it at its third call */
+    hinge_model *model;             /* rank 0's */
+    hinge_report report;
+    hinge_certificate certificate;
+    hinge_error err[MOST_RANKS];
+    double values[MOST_RANKS]; /* that each rank's kernel made; of a kernel of the user's own */
+};
+
+static struct job job_of(const struct set *set, hinge_params params)
+{
+    params.threads = params.threads > 0 ? params.threads : 1;
+    return (struct job){ .set = set, .params = params, .stopped_rank = -1, .failing_rank = -1 };
+}
+
+struct counted { /* a kernel that counts its values, and may fail */
+    hinge_kernel kernel;
+    double values;
+    int calls_left; /* -1: it never fails */
+};
+
+static int count_block(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
+{
+    struct counted *c = cookie;
+    int left;
+#pragma omp critical(count)
+    {
+        c->values += (double)(a->rows * b->rows);
+        left = c->calls_left > 0 ? --c->calls_left : c->calls_left;
+    }
+    return left == 0 ? 1 : plain_block(&c->kernel, a, b, out, ld);
+}
+
+static int stop_third(void *arg, const hinge_progress *p)
+{
+    (void)p;
+    return ++*(int *)arg >= 3;
+}
+
+static void train_rank(const struct hm_net *net, void *arg)
+{
+    struct job *t = arg;
+    size_t n = t->set->n, first = n * (size_t)net->rank / (size_t)net->ranks;
+    size_t rows = n * ((size_t)net->rank + 1) / (size_t)net->ranks - first;
+    struct set mine = { rows, t->set->d, t->set->x + first * t->set->d, t->set->y + first };
+    struct counted counted = { t->params.kernel, 0, net->rank == t->failing_rank ? 3 : -1 };
+    hinge_matrix x = set_matrix(&mine);
+    hinge_params params = t->params;
+    hinge_model *model = NULL;
+    hinge_report report = { 0 };
+    struct hm_options options = { .certificate = &(hinge_certificate){ 0 } };
+    int calls = 0;
+    double *beta0 = get(t->problems * rows + 1, sizeof *beta0);
+    for (size_t p = 0; p < t->problems; p++)
+        memcpy(beta0 + p * rows, t->beta0 + p * n + first, rows * sizeof *beta0);
+    params.beta0 = t->problems > 0 ? beta0 : NULL;
+    params.weights = t->weights != NULL ? t->weights + first : NULL;
+    if (params.kernel.type == HINGE_USER)
+        params.kernel = hinge_kernel_user("counted", count_block, &counted);
+    counted.kernel.type = HINGE_RBF;
+    if (net->rank == t->stopped_rank) {
+        params.progress = stop_third;
+        params.progress_arg = &calls;
+    }
+    if (params.kernel.type == HINGE_USER) /* has no certificate by a model that ends with its cookie */
+        options.certificate = NULL;
+    hinge_error *err = &t->err[net->rank];
+    hinge_status status = hm_train(net, &x, mine.y, &params, &options, &model, &report, err);
+    assert_int_equal(status, err->status);
+    t->values[net->rank] = counted.values;
+    if (net->rank != 0) {
+        assert_null(model);
+        return;
+    }
+    t->model = given_back(model);
+    t->report = report;
+    if (options.certificate != NULL)
+        t->certificate = *options.certificate;
+}
+
+static void assert_same_model(const hinge_model *a, const hinge_model *b)
+{
+    assert_true(same_text(text_of(a), text_of(b)));
+    assert_int_equal(hinge_model_n_sv(a), hinge_model_n_sv(b));
+    if (hinge_model_sv_index(a) != NULL)
+        assert_memory_equal(hinge_model_sv_index(a), hinge_model_sv_index(b), hinge_model_n_sv(a) * sizeof(size_t));
+}
+
+/* By 1 to 4 and 8 ranks, of 1 and 2 threads: the same model and the same figures of the run; as good as hinge_train's,
+ * and certified by it. */
+static struct job check_task(struct job one)
+{
+    hinge_report report;
+    hinge_params params = one.params;
+    run_ranks(1, train_rank, &one);
+    assert_string_equal(one.err[0].text, "");
+    for (int ranks = 2; ranks <= MOST_RANKS; ranks = ranks < 4 ? ranks + 1 : 2 * ranks) {
+        struct job other = one;
+        other.params.threads = 1 + ranks % 2;
+        run_ranks(ranks, train_rank, &other);
+        assert_string_equal(other.err[0].text, "");
+        assert_same_model(one.model, other.model);
+        assert_int_equal(one.report.rounds, other.report.rounds);
+        assert_int_equal(one.report.iterations, other.report.iterations);
+        assert_int_equal(one.report.rows_computed, other.report.rows_computed);
+        assert_int_equal(one.report.outcome, other.report.outcome);
+        if (ranks == 2) {
+            assert_non_null(strstr(other.report.path, ", 2 ranks"));
+            assert_memory_equal(&one.certificate.kkt, &other.certificate.kkt, sizeof one.certificate.kkt);
+        }
+    }
+    params.weights = one.weights;
+    params.beta0 = one.beta0;
+    (void)fit(one.set, &params, &report);
+    assert_int_equal(one.report.outcome, report.outcome);
+    assert_int_equal(one.report.n_problems, report.n_problems);
+    if (report.outcome == HINGE_CONVERGED)
+        assert_close(one.report.objective, report.objective, 2e-3);
+    if (one.report.outcome == HINGE_CONVERGED && params.task != HINGE_QUANTILE && one.certificate.seconds > 0)
+        assert_true(one.certificate.kkt <= 1.06 * params.eps * (params.task == HINGE_NU_SVC ? 1e3 : 1));
+    return one;
+}
+
+TEST(test_two_classes)
+{
+    struct set set = set_two_class(5500001, 2600, 5, 2);
+    double weights[2600];
+    for (size_t i = 0; i < set.n; i++)
+        weights[i] = i % 7 == 0 ? 0 : 0.5 + (double)(i % 5);
+    struct job job = job_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.1), 1));
+    check_task(job);
+    job.weights = weights;
+    check_task(job);
+    job.params.cache_bytes = 400 * 2600 * 4; /* rows make way for others, and systems have room or not */
+    job.params.kernel = hinge_kernel_polynomial(2, 0.2, 1);
+    job.params.working_set = 100;
+    check_task(job);
+    job.params = params_for(HINGE_C_SVC, hinge_kernel_rbf(50), 1); /* most values are negligible */
+    check_task(job);
+    for (size_t i = 0; i < set.n * set.d; i++) /* counts, and equal rows */
+        set.x[i] = set.x[i] > 0.2 ? 2 : 0;
+    job.params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.1), 1);
+    job = check_task(job);
+    assert_true(job.report.distinct <= 32 + 32);
+}
+
+/* Rows of many features are kept, in a cache that holds some of them and one that holds all; others make way. */
+TEST(test_kept_rows)
+{
+    struct set set = set_two_class(5500002, 1500, 150, 6);
+    struct job job = job_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.002), 10));
+    job.params.working_set = 60;
+    job = check_task(job);
+    uint64_t all = job.report.rows_computed;
+    job.params.cache_bytes = 200 * 1500 * 4;
+    job = check_task(job);
+    assert_true(job.report.rows_evicted > 0 && job.report.rows_computed > all);
+    job.params.precision = HINGE_PRECISION_F64;
+    check_task(job);
+}
+
+TEST(test_other_tasks)
+{
+    const double labels[] = { 4, -1, 2 };
+    struct set blobs = set_blobs(5500003, 1500, 4, 3, labels, 2), line = set_regression(5500004, 1400, 4);
+    struct job job = job_of(&blobs, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2));
+    hinge_scaling scaling = { .lower = 0, .upper = 1 };
+    check_task(job);
+    job.params.multiclass = HINGE_ONE_VS_REST;
+    check_task(job);
+    job.params.scaling = &scaling;
+    run_ranks(3, train_rank, &job);
+    assert_string_equal(job.err[0].text, "");
+    assert_non_null(hinge_model_scale_factor(job.model));
+    job.params = params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.3), 1);
+    job.params.nu = 0.4;
+    job.params.eps = 1e-4;
+    job.params.threads = 1;
+    check_task(job);
+    job.params = params_for(HINGE_ONE_CLASS, hinge_kernel_rbf(0.3), 1);
+    job.params.nu = 0.2;
+    check_task(job);
+    check_task(job_of(&line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1)));
+    check_task(job_of(&line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.5), 2000))); /* by Newton's steps */
+    job = job_of(&line, params_for(HINGE_NU_SVR, hinge_kernel_rbf(0.3), 1));
+    job.params.nu = 0.3;
+    check_task(job);
+    job.params.task = HINGE_QUANTILE;
+    job.params.tau = 0.8;
+    check_task(job);
+}
+
+/* What ranks that are dealt rows do not have: the interior point, hard margins, factors, matrices. */
+TEST(test_whole_rows_alone)
+{
+    struct set set = set_two_class(5500005, 1200, 4, 0.4), near = set_two_class(5500006, 300, 3, 0.02);
+    struct job job = job_of(&set, params_for(HINGE_C_SVC, hinge_kernel_linear(), 1));
+    job.params.solver = HINGE_SOLVER_INTERIOR_POINT;
+    check_task(job);
+    job.params.kernel = hinge_kernel_rbf(0.05);
+    job.params.rank = 40;
+    check_task(job);
+    check_task(job_of(&near, params_for(HINGE_C_SVC, hinge_kernel_linear(), INFINITY)));
+    const hinge_kernel rbf = hinge_kernel_rbf(0.5);
+    struct set matrix = { near.n, near.n, plain_gram(&rbf, &near, &near), near.y };
+    job = check_task(job_of(&matrix, params_for(HINGE_C_SVC, hinge_kernel_precomputed(), 1)));
+}
+
+/* Starts are those of all ranks' rows. */
+TEST(test_start)
+{
+    const double labels[] = { 4, -1, 2 };
+    struct set blobs = set_blobs(5500007, 900, 4, 3, labels, 2);
+    struct job cold = job_of(&blobs, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2)), warm = cold;
+    run_ranks(2, train_rank, &cold);
+    hinge_params params = cold.params;
+    params.eps /= 2;
+    warm.beta0 = fit_beta(fit(&blobs, &params, NULL), blobs.n);
+    warm.problems = 3;
+    warm = check_task(warm);
+    assert_true(warm.report.iterations * 20 <= cold.report.iterations);
+}
+
+/* Each rank makes its share of the values, and little beside it. */
+TEST(test_shares)
+{
+    struct set set = set_two_class(5500008, 3000, 4, 1.5);
+    struct job job = job_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.1), 1));
+    job.params.kernel.type = HINGE_USER;
+    job.params.working_set = 64;
+    run_ranks(1, train_rank, &job);
+    assert_string_equal(job.err[0].text, "");
+    double alone = job.values[0];
+    for (int ranks = 2; ranks <= 4; ranks *= 2) {
+        run_ranks(ranks, train_rank, &job);
+        for (int r = 0; r < ranks; r++)
+            assert_true(job.values[r] <= 1.25 * alone / ranks);
+    }
+}
+
+/* One rank's callback, kernel, or limit of time ends all of them alike. */
+TEST(test_ends)
+{
+    const double labels[] = { 4, -1, 2 };
+    struct set set = set_two_class(5500009, 1500, 5, 2), blobs = set_blobs(5500010, 900, 4, 3, labels, 2);
+    struct job job = job_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.1), 10));
+    job.params.working_set = 40;
+    job.stopped_rank = 2;
+    run_ranks(4, train_rank, &job);
+    assert_string_equal(job.err[0].text, "");
+    assert_int_equal(job.report.outcome, HINGE_STOPPED);
+    assert_in_range(job.report.rounds, 3, 4);
+    job.stopped_rank = -1;
+    job.params.time_limit = 1e-9;
+    run_ranks(3, train_rank, &job);
+    assert_int_equal(job.report.outcome, HINGE_TIME_LIMIT);
+    job.params.time_limit = 0;
+    job.params.kernel.type = HINGE_USER;
+    for (int several = 0; several < 2; several++) {
+        job.set = several ? &blobs : &set; /* whose pairs go to the ranks */
+        for (job.failing_rank = 0; job.failing_rank < 3; job.failing_rank++) {
+            run_ranks(3, train_rank, &job);
+            for (int r = 0; r < 3; r++) {
+                assert_int_equal(job.err[r].status, HINGE_ECALLBACK);
+                assert_string_equal(job.err[r].text, job.err[0].text);
+            }
+        }
+    }
+}
