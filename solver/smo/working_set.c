@@ -220,6 +220,48 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
     }
 }
 
+static void mirror_some(void *arg, int thread, size_t first, size_t end)
+{
+    struct hg_w *w = arg;
+    (void)thread;
+    mirror_tile(w, &(struct hg_tile){ 0, w->n_fresh, first, end - first, NULL, NULL, NULL });
+}
+
+/* Says whether peers make fresh rows in parts: where a value costs more than to be brought by another process. Of a
+ * source with far values the cost is that of a row of which most are left out; none is here. */
+static bool is_made_in_parts(const struct hg_rows *rows)
+{
+    enum { TO_BRING = 4 }; /* reads */
+    return rows->peers != NULL && (rows->cost > TO_BRING || rows->order != NULL);
+}
+
+/* Makes this process's part of the fresh rows, brings them to its peers and takes theirs. */
+static hinge_status fill_in_parts(struct hg_w *w, struct hg_rows *rows, const uint32_t *left, size_t n_left,
+                                  const uint32_t *right, const struct hg_halt *halt)
+{
+    enum { PART = 16 }; /* rows that are dealt together */
+    struct hg_peers *peers = rows->peers;
+    size_t bytes = w->n * hg_size_of(w->inner.type), words = (bytes + sizeof(double) - 1) / sizeof(double);
+    uint64_t before = rows->values, made;
+    double *block = hg_zalloc(n_left * words, sizeof *block);
+    hinge_status status = block != NULL ? HINGE_OK : HINGE_ENOMEM;
+    for (size_t at = peers->rank * PART; at < n_left && status == HINGE_OK; at += peers->count * PART) {
+        size_t some = HG_MIN((size_t)PART, n_left - at);
+        status = hg_rows_fill(rows, left + at, some, right, w->n, w->row + at, &(struct hg_how){ .halt = halt });
+        for (size_t f = at; f < at + some && status == HINGE_OK; f++)
+            memcpy(block + f * words, w->row[f], bytes);
+    }
+    made = rows->values - before;
+    status = peers->bring(peers, status, halt, &made, block, n_left * words, PART * words);
+    rows->values = before + made;
+    for (size_t f = 0; f < n_left && status == HINGE_OK; f++)
+        memcpy(w->row[f], block + f * words, bytes);
+    hg_free(block);
+    if (status == HINGE_OK)
+        hg_share(rows->threads, w->n, LINE, mirror_some, w);
+    return status;
+}
+
 /* Has the rows made in place, with mirror_tile called for each tile while it is hot. The diagonal is taken out of the
  * block: a source may compute K(x, x) with another rounding. */
 hinge_status hg_fill_fresh(struct hg_w *w, struct hg_rows *rows, const uint32_t *left, size_t n_left,
@@ -229,7 +271,8 @@ hinge_status hg_fill_fresh(struct hg_w *w, struct hg_rows *rows, const uint32_t 
     for (size_t f = 0; f < w->n_fresh; f++)
         w->row[f] = (char *)in->k + w->fresh[f] * in->ld * hg_size_of(in->type);
     struct hg_how how = { .halt = halt, .added = mirror_tile, .arg = w };
-    hinge_status status = hg_rows_fill(rows, left, n_left, right, w->n, w->row, &how);
+    hinge_status status = is_made_in_parts(rows) ? fill_in_parts(w, rows, left, n_left, right, halt)
+                                                 : hg_rows_fill(rows, left, n_left, right, w->n, w->row, &how);
     for (size_t f = 0; f < n_left; f++) /* of the block itself: steps are as long as its curvature says */
         hg_inner_take_diagonal(in, w->fresh[f]);
     return status;
