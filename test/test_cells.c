@@ -124,7 +124,8 @@ TEST(test_rows_without_far_values)
         uint64_t before = gram.super.values;
         assert_int_equal(gram.super.ops->fetch(&gram.super, &fetch), HINGE_OK);
         assert_true(gram.super.values - before < (uint64_t)ROWS * N / 2);
-        assert_int_equal(seen.first, (N + gram.tile_cols - 1) / gram.tile_cols);
+        size_t width = number != 0 ? gram.tile_cols : HG_MIN(gram.tile_cols, (size_t)(N / 16 / 64 * 64)); /* narrower */
+        assert_int_equal(seen.first, (N + width - 1) / width);
         for (size_t c = 0; c < N; c++) {
             double whole = 0;
             for (size_t r = 0; r < ROWS; r++) {
