@@ -34,19 +34,32 @@ struct hg_problem hg_point_problem(const struct hg_selecting *s, const hinge_gri
     return pr;
 }
 
+/* Points of the batch's largest problem. */
+static size_t largest_of(const struct hg_selecting *s)
+{
+    size_t n = 0;
+    for (size_t b = 0; b < s->n_batch; b++)
+        n = HG_MAX(n, s->batch[b]->n);
+    return n;
+}
+
 /* Returns the steps of the batch's largest problem: where the kernel has few columns, as many as take as long as the
  * interior point on them; otherwise 50 a row, after which it is worth looking for a factor; and the caller's limit
  * where the solver is not left to hinge. */
 uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *point)
 {
     struct hg_problem pr = hg_point_problem(s, point, hg_field_of(s, 0));
-    size_t n = 0;
-    for (size_t b = 0; b < s->n_batch; b++)
-        n = HG_MAX(n, s->batch[b]->n);
+    size_t n = largest_of(s);
     size_t columns = columns_of(s, &pr, n);
     if (!hg_params_leave_solver(&s->params))
         return s->params.max_iter;
     return columns > 0 ? hg_lowrank_steps(n, columns) : HG_RANK_LOOK * (uint64_t)n;
+}
+
+uint64_t hg_select_look_steps(const struct hg_selecting *s, const hinge_grid_point *point)
+{
+    uint64_t steps = hg_select_steps(s, point);
+    return HG_MAX((steps > 0 ? steps : HG_RANK_LOOK * (uint64_t)largest_of(s)) / 2, (uint64_t)1);
 }
 
 /* Solves the part's problem anew, whatever its start, on a factor ZZ' of its kernel. made: the factor, or NULL: it is

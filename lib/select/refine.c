@@ -64,7 +64,7 @@ static bool may_refine(const struct hg_selecting *s)
 }
 
 /* Solves a regression's batch to twice the usual eps on the way to it, for a first look at its held-out errors, which
- * costs nothing. A limit of steps is for one training, and the interior point has no way. */
+ * costs nothing where that is near. A limit of steps is for one training, and the interior point has no way. */
 hinge_status hg_look_ahead(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
@@ -74,7 +74,7 @@ hinge_status hg_look_ahead(struct hg_selecting *s, const hinge_grid_point *point
     }
     if (!may_refine(s) || !s->problem.task->regresses || s->params.max_iter > 0 || hg_select_asks_inside(s))
         return HINGE_OK;
-    status = hg_solve_some(s, s->batch, s->n_batch, hg_select_steps(s, point) / 2, err);
+    status = hg_solve_some(s, s->batch, s->n_batch, hg_select_look_steps(s, point), err);
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         struct hg_part *part = s->batch[b];
         double shift, error = held_out_error(s, part, &shift);

@@ -212,6 +212,8 @@ size_t hg_select_alone_bytes(const struct hg_selecting *s);
 bool hg_select_asks_inside(const struct hg_selecting *s);
 /* Steps that SMO may take for a problem of the batch; 0: as many as there are. */
 uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *point);
+/* Steps of a look on the way, half of those after which another solver is asked for; never 0, which is no limit. */
+uint64_t hg_select_look_steps(const struct hg_selecting *s, const hinge_grid_point *point);
 /* Solves what SMO has left unsolved of the batch, or all of it where the caller asks for that. */
 hinge_status hg_select_finish(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
 /* Solves each problem of the batch that has stalled, or is not finite, by itself; then the point's outcome is the worst
