@@ -13,8 +13,8 @@ static const double OF_ROW = 700, OF_PAIR = 0.2;
 enum { USUAL_ITERATIONS = 30 };
 
 /* What a turn may take at least, 0.03 s of SMO's before it is looked at, 0.3 s of the interior point's, which may take
- * so many times what the problem has taken so far, as SMO may have left of what its turn has; and the share of itself
- * by which SMO's objective falls where that is a gain. */
+ * so many times what the problem has taken so far, as may be what SMO has left; and the share of itself by which SMO's
+ * objective falls where that is a gain. */
 static const double LEAST_SMO = 1e8, LEAST_INSIDE = 1e9, TIMES = 4, GAIN = 1e-4;
 
 /* Copies the coefficients aside, or back. */
@@ -41,7 +41,7 @@ bool hg_turns_may_inside(const struct hg_turns *t, size_t columns)
 static bool sees_eps(const struct hg_turns *t, const struct hg_way *way)
 {
     double fallen = log(t->look.violation / way->violation), left = log(way->violation / t->eps);
-    return t->eps == 0 || (fallen > 0 && left / fallen * (way->work - t->look.last) <= TIMES * way->work);
+    return t->eps == 0 || (fallen > 0 && left / fallen * (way->work - t->look.last) <= TIMES * (t->work + way->work));
 }
 
 double hg_turns_look(struct hg_turns *t, const struct hg_way *way)
@@ -61,7 +61,7 @@ hinge_status hg_turns_take(struct hg_turns *t, enum hg_solver who)
     double objective = t->objective, violation = t->violation;
     copy(t, false);
     t->keep(t);
-    t->look = (struct hg_look){ HG_MAX(t->work, LEAST_SMO), objective, violation, 0 };
+    t->look = (struct hg_look){ HG_MAX(t->work / 4, LEAST_SMO), objective, violation, 0 };
     hinge_status status = t->run(t, who);
     if (status != HINGE_OK && status != HINGE_ENOMEM)
         return status;

@@ -270,4 +270,8 @@ TEST(test_a_turn_goes_on_where_eps_is_in_sight)
     assert_true(hg_turns_look(&turns, &(struct hg_way){ 1, 1e-1, -2, 0 }) == 2);
     assert_true(hg_turns_look(&turns, &(struct hg_way){ 2, 1e-2, -3, 0 }) == 4);
     assert_true(hg_turns_look(&turns, &(struct hg_way){ 4, 0.99e-2, -4, 0 }) == 0); /* by the last factor */
+    turns = (struct hg_turns){ .eps = 1e-5, .work = 1, .objective = -1, .look = { 1, -1, 1, 0 } };
+    assert_true(hg_turns_look(&turns, &(struct hg_way){ 1, 0.26, -2, 0 }) == 2); /* of work before it too: a ninth */
+    turns.look = (struct hg_look){ 1, -1, 1, 0 };
+    assert_true(hg_turns_look(&turns, &(struct hg_way){ 1, 0.30, -2, 0 }) == 0);
 }
