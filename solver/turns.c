@@ -15,7 +15,7 @@ enum { USUAL_ITERATIONS = 30 };
 /* What a turn may take at least, 0.03 s of SMO's before it is looked at, 0.3 s of the interior point's, which may take
  * so many times what the problem has taken so far, as may be what SMO has left; and the share of itself by which SMO's
  * objective falls where that is a gain. */
-static const double LEAST_SMO = 1e8, LEAST_INSIDE = 1e9, TIMES = 4, GAIN = 1e-4;
+static const double LEAST_SMO = 1e8, LEAST_INSIDE = 1e9, TIMES_SMO = 2, TIMES_INSIDE = 4, GAIN = 1e-4;
 
 /* Copies the coefficients aside, or back. */
 static void copy(const struct hg_turns *t, bool back)
@@ -33,7 +33,7 @@ double hg_turns_inside_work(const struct hg_qp *qp, size_t columns, uint64_t ite
 
 bool hg_turns_may_inside(const struct hg_turns *t, size_t columns)
 {
-    return hg_turns_inside_work(t->qp, columns, USUAL_ITERATIONS) <= HG_MAX(TIMES * t->work, LEAST_INSIDE);
+    return hg_turns_inside_work(t->qp, columns, USUAL_ITERATIONS) <= HG_MAX(TIMES_INSIDE * t->work, LEAST_INSIDE);
 }
 
 /* Says whether SMO would be at eps in time, if each factor by which the violation falls takes as long as since the last
@@ -41,7 +41,8 @@ bool hg_turns_may_inside(const struct hg_turns *t, size_t columns)
 static bool sees_eps(const struct hg_turns *t, const struct hg_way *way)
 {
     double fallen = log(t->look.violation / way->violation), left = log(way->violation / t->eps);
-    return t->eps == 0 || (fallen > 0 && left / fallen * (way->work - t->look.last) <= TIMES * (t->work + way->work));
+    double since = way->work - t->look.last, so_far = t->work + way->work;
+    return t->eps == 0 || (fallen > 0 && left / fallen * since <= TIMES_SMO * so_far);
 }
 
 double hg_turns_look(struct hg_turns *t, const struct hg_way *way)

@@ -8,7 +8,7 @@
  * the problem has taken so far. SMO gets a quarter of that, and goes on for as much again, and so on, while each look
  * at it finds that it gains, and that eps is in sight. It gains where the objective has fallen by a share of itself,
  * or, where it is not above that of the best point known, the violation has halved. Eps is in sight where the
- * violation, should it go on falling by the same factors, would be there within a few times the work so far.
+ * violation, should it go on falling by the same factors, would be there within twice the work so far.
  */
 #ifndef HG_TURNS_H
 #define HG_TURNS_H

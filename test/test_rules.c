@@ -259,19 +259,19 @@ static double look_at(double eps, double then)
     return hg_turns_look(&turns, &(struct hg_way){ .work = 1, .violation = then, .objective = -2 });
 }
 
-/* A solver that gains goes on for as much again, but only where eps is in sight: four times the work so far. */
+/* A solver that gains goes on for as much again, but only where eps is in sight: twice the work so far. */
 TEST(test_a_turn_goes_on_where_eps_is_in_sight)
 {
     assert_true(look_at(0, 1.5) == 2);
-    assert_true(look_at(1e-5, 0.09) == 2); /* a fifth of the way in logarithms */
-    assert_true(look_at(1e-5, 0.11) == 0);
+    assert_true(look_at(1e-5, 0.021) == 2); /* a third of the way in logarithms */
+    assert_true(look_at(1e-5, 0.022) == 0);
     assert_true(look_at(1e-5, 1.5) == 0);
     struct hg_turns turns = { .eps = 1e-4, .objective = -1, .look = { 1, -1, 1, 0 } };
-    assert_true(hg_turns_look(&turns, &(struct hg_way){ 1, 1e-1, -2, 0 }) == 2);
-    assert_true(hg_turns_look(&turns, &(struct hg_way){ 2, 1e-2, -3, 0 }) == 4);
-    assert_true(hg_turns_look(&turns, &(struct hg_way){ 4, 0.99e-2, -4, 0 }) == 0); /* by the last factor */
+    assert_true(hg_turns_look(&turns, &(struct hg_way){ 1, 1e-2, -2, 0 }) == 2);
+    assert_true(hg_turns_look(&turns, &(struct hg_way){ 2, 1e-3, -3, 0 }) == 4);
+    assert_true(hg_turns_look(&turns, &(struct hg_way){ 4, 0.99e-3, -4, 0 }) == 0); /* by the last factor */
     turns = (struct hg_turns){ .eps = 1e-5, .work = 1, .objective = -1, .look = { 1, -1, 1, 0 } };
-    assert_true(hg_turns_look(&turns, &(struct hg_way){ 1, 0.26, -2, 0 }) == 2); /* of work before it too: a ninth */
+    assert_true(hg_turns_look(&turns, &(struct hg_way){ 1, 0.09, -2, 0 }) == 2); /* of the work before it too */
     turns.look = (struct hg_look){ 1, -1, 1, 0 };
-    assert_true(hg_turns_look(&turns, &(struct hg_way){ 1, 0.30, -2, 0 }) == 0);
+    assert_true(hg_turns_look(&turns, &(struct hg_way){ 1, 0.11, -2, 0 }) == 0);
 }
