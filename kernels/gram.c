@@ -276,17 +276,16 @@ static bool stopped(const struct hg_fetch *f)
     return f->stop != NULL && __atomic_load_n(f->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns the columns of a tile. Where few columns are fetched tiles are narrower, so that each thread has some: four
- * by GEMM, which packs the rows anew for each, and 16 by other makers. By two threads K_WW takes little more than
- * half the time then, and less by more of them (doc/tried.md). The width depends on what is fetched alone, so that
- * values do not depend on the threads. Tiles that are kept, dealt, or made whole, have their usual width. */
+/* Returns the columns of a tile. Where few columns are fetched tiles are narrower, eight of them or more, so that each
+ * thread has some: by two threads K_WW takes little more than half the time then, and less by more of them; 16 tiles
+ * would take two threads a tenth more (doc/tried.md). The width depends on what is fetched alone, so that values do not
+ * depend on the threads. Tiles that are kept, dealt, or made whole, have their usual width. */
 static size_t tile_width(const struct hg_gram *g, const struct hg_fetch *f)
 {
-    const struct hg_maker *maker = g->tiler.maker;
-    size_t tiles = maker->plain ? 4 : 16;
-    if (f->list != 0 || f->parts > 0 || maker->whole_cols != 0)
+    enum { TILES = 8 };
+    if (f->list != 0 || f->parts > 0 || g->tiler.maker->whole_cols != 0)
         return g->tile_cols;
-    return HG_MIN(g->tile_cols, HG_MAX(f->n_cols / tiles / 64, (size_t)1) * 64);
+    return HG_MIN(g->tile_cols, HG_MAX(f->n_cols / TILES / 64, (size_t)1) * 64);
 }
 
 /* Prepares the batch's rows before the team begins: ids, norms, cells, equal ones, and their vectors where they are

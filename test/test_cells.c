@@ -124,7 +124,7 @@ TEST(test_rows_without_far_values)
         uint64_t before = gram.super.values;
         assert_int_equal(gram.super.ops->fetch(&gram.super, &fetch), HINGE_OK);
         assert_true(gram.super.values - before < (uint64_t)ROWS * N / 2);
-        size_t width = number != 0 ? gram.tile_cols : HG_MIN(gram.tile_cols, (size_t)(N / 16 / 64 * 64)); /* narrower */
+        size_t width = number != 0 ? gram.tile_cols : HG_MIN(gram.tile_cols, (size_t)(N / 8 / 64 * 64)); /* narrower */
         assert_int_equal(seen.first, (N + width - 1) / width);
         for (size_t c = 0; c < N; c++) {
             double whole = 0;

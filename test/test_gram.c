@@ -557,7 +557,7 @@ TEST(test_user_failure)
             assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_ECALLBACK);
             o->calls_left = calls;
             assert_int_equal(o->gram.super.ops->diagonal(&o->gram.super, diagonal, NULL), HINGE_ECALLBACK);
-            o->calls_left = 5; /* tiles of 320 columns */
+            o->calls_left = 11; /* tiles of 128 columns */
             assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_OK);
             source_free(o);
         }
