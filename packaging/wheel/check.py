@@ -18,12 +18,13 @@ from elftools.elf.sections import SymbolTableSection
 
 SYSTEM = re.compile(r"ld-linux-.*|lib(c|m|dl|pthread|rt)\.so\.\d+")
 OURS = re.compile(r"libgomp-[0-9a-f]+\.so[\d.]*") # beside the module, under a name that no other wheel has
+GLIBC = 2, 17
 LARGEST = 12 << 20
 TRY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "try.py")
 wrong = []
 
 
-def look(name, file, most):
+def look(name, file):
     """One ELF file of the wheel: what it needs is the system's or beside it, in no newer version than promised."""
     elf = ELFFile(file)
     for section in elf.iter_sections():
@@ -31,7 +32,7 @@ def look(name, file, most):
             for _, names in section.iter_versions():
                 for version in names:
                     found = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(\.\d+)?", version.name)
-                    if found and (int(found[1]), int(found[2])) > most:
+                    if found and (int(found[1]), int(found[2])) > GLIBC:
                         wrong.append(f"{name} asks for {version.name}")
         elif isinstance(section, DynamicSection):
             for tag in section.iter_tags("DT_NEEDED"):
@@ -55,24 +56,22 @@ def trains(wheel):
 
 def main(path):
     name = os.path.basename(path)
-    tags = re.fullmatch(r"hinge-[\d.]+-cp310-abi3-(?:manylinux_\d+_\d+_\w+\.)?manylinux(?:2014|_(\d+)_(\d+))_(\w+?)"
-                        r"(?:\.manylinux_(\d+)_(\d+)_\w+)?\.whl", name)
+    tags = re.fullmatch(r"hinge-[\d.]+-cp310-abi3-manylinux2014_(\w+?)\.manylinux_2_17_\1\.whl", name)
     if tags is None:
-        return f"{name}: tags other than cp310-abi3-manylinux..."
-    most = (int(tags[1]), int(tags[2])) if tags[1] else (2, 17)
+        return f"{name}: tags other than cp310-abi3-manylinux2014"
     with zipfile.ZipFile(path) as wheel:
         for entry in wheel.namelist():
             if re.search(r"\.so[\d.]*$", entry):
                 with wheel.open(entry) as file:
-                    look(entry, file, most)
+                    look(entry, file)
         if sum("/LICENSE" in entry for entry in wheel.namelist()) < 6:
             wrong.append("licences of what it holds are missing")
     if os.path.getsize(path) > LARGEST:
         wrong.append(f"it has {os.path.getsize(path) >> 20} MB")
-    if tags[3] == platform.machine():
+    if tags[1] == platform.machine():
         trains(os.path.abspath(path))
     else:
-        print(f"not run: it is for {tags[3]}")
+        print(f"not run: it is for {tags[1]}")
     return "\n".join(f"{name}: {what}" for what in wrong)
 
 
