@@ -75,11 +75,12 @@ struct hg_cost hg_cost_lists(const struct hg_tiler *t, const struct hg_points *p
     return (struct hg_cost){ cost, points->nonzeros };
 }
 
-/* A difference takes three instructions where a multiply-add takes one. */
+/* A difference takes three instructions where a multiply-add takes one, and a ratio a division. */
 struct hg_cost hg_cost_differences(const struct hg_tiler *t, const struct hg_points *points)
 {
     (void)points;
-    return (struct hg_cost){ 1.2 + 0.2 * (double)t->d, (double)t->d };
+    static const double each[HG_DIFFERENCES] = { 0.2, 1, 0.3 };
+    return (struct hg_cost){ 1.2 + each[hg_kernel_row(t->kernel.type)->difference] * (double)t->d, (double)t->d };
 }
 
 /* Takes 0.2 reads (0.3 in f64) for making and adding the value of a count, and 0.003 for each entry of the row's list.

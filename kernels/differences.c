@@ -1,14 +1,17 @@
 /*
- * Tiles of |x - z|_1 (maker.h): sums of absolute differences, for kernels that are functions of them (the Laplacian).
+ * Tiles of |x - z|_1 and the like (maker.h): sums over differences of features, for kernels that are functions of them
+ * (the Laplacian, chi2, Tanimoto's).
  * One side is vectors as they are, the other panels of columns that lie feature by feature (panel.h); the map of the
  * kernel then takes the sum for a dot product. Nothing cancels: a vector's distance to itself is 0, and a small one has
  * all its digits, so that no norms are needed and no pair is looked at again.
  *
  * Compiled once a level with HG_LEVEL, as map.c is; the plain compilation holds the maker as well.
  */
+#include "kernels/kernel.h"
 #include "kernels/level.h"
 #include "kernels/maker.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -18,15 +21,18 @@ enum { ROWS = 4, SPAN = 2 }; /* their sums stay in registers */
 #define BITS 32
 #define MASK int32_t
 #define BARE INT32_MAX
+#define FABS fabsf
 #include "kernels/differences_rows.h"
 
 #define REAL double
 #define BITS 64
 #define MASK int64_t
 #define BARE INT64_MAX
+#define FABS fabs
 #include "kernels/differences_rows.h"
 
-const struct hg_differences GLUE(hg_differences_, HG_LEVEL) = { distances32, distances64 };
+const struct hg_differences GLUE(hg_differences_, HG_LEVEL) = { { distances32, ratios32, shares32 },
+                                                                { distances64, ratios64, shares64 } };
 
 #if NUMBER == 1
 
@@ -34,6 +40,7 @@ const struct hg_differences GLUE(hg_differences_, HG_LEVEL) = { distances32, dis
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     const struct hg_differences *of = t->maps->differences;
+    enum hg_difference what = hg_kernel_row(t->kernel.type)->difference;
     size_t size = hg_size_of(t->type), width = hg_panel_cols(t->type), count = p->right->count;
     const char *x = (const char *)p->left->x + p->row0 * p->left->ld * size;
     _Alignas(64) char last[HG_TILE_ROWS * HG_PANEL_BYTES];
@@ -44,9 +51,9 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
         void *to = fits ? out : last;
         size_t ld = fits ? p->ld : width;
         if (t->type == HINGE_F32)
-            of->sums32((const void *)x, p->left->ld, p->m, panel, t->d, to, ld);
+            of->sums32[what]((const void *)x, p->left->ld, p->m, panel, t->d, to, ld);
         else
-            of->sums64((const void *)x, p->left->ld, p->m, panel, t->d, to, ld);
+            of->sums64[what]((const void *)x, p->left->ld, p->m, panel, t->d, to, ld);
         for (size_t r = 0; !fits && r < p->m; r++)
             memcpy(out + r * p->ld * size, last + r * HG_PANEL_BYTES, (count - c) * size);
     }

@@ -125,6 +125,10 @@ static const struct hg_kernel_row table[] = {
       .value = matern52, .slope = matern52_slope, .flat = matern52_flat },
     { { "laplacian", HINGE_LAPLACIAN, .uses_gamma = 1 }, HG_FROM_DIFFERENCES, .is_1_of_equal = true,
       .bounded = true, .ulps = 4, .value = rbf, .slope = rbf },
+    { { "chi2", HINGE_CHI2, .uses_gamma = 1 }, HG_FROM_DIFFERENCES, .difference = HG_DIFFERENCE_RATIO,
+      .is_1_of_equal = true, .bounded = true },
+    { { "tanimoto", HINGE_TANIMOTO }, HG_FROM_DIFFERENCES, .difference = HG_DIFFERENCE_SHARE, .is_1_of_equal = true,
+      .bounded = true },
 };
 
 const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type)
@@ -184,6 +188,16 @@ hinge_kernel hinge_kernel_matern52(double gamma)
 hinge_kernel hinge_kernel_laplacian(double gamma)
 {
     return make(HINGE_LAPLACIAN, 3, gamma, 0);
+}
+
+hinge_kernel hinge_kernel_chi2(double gamma)
+{
+    return make(HINGE_CHI2, 3, gamma, 0);
+}
+
+hinge_kernel hinge_kernel_tanimoto(void)
+{
+    return make(HINGE_TANIMOTO, 3, HINGE_GAMMA_AUTO, 0);
 }
 
 hinge_kernel hinge_kernel_precomputed(void)

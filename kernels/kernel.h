@@ -10,7 +10,7 @@
 #include "kernels/map.h"
 #include "lib/base/base.h"
 
-/* Tells what values are made of: dot products by a map, absolute differences of features by a map, the caller's matrix,
+/* Tells what values are made of: dot products by a map, differences of features by a map, the caller's matrix,
  * or the caller's function. */
 enum hg_kernel_source { HG_FROM_DOTS, HG_FROM_DIFFERENCES, HG_FROM_MATRIX, HG_FROM_USER };
 
@@ -26,6 +26,7 @@ struct hg_rounding {
 struct hg_kernel_row {
     hinge_kernel_row told; /* keyword, type, and which parameters it uses */
     enum hg_kernel_source source;
+    enum hg_difference difference; /* HG_FROM_DIFFERENCES */
     bool is_1_of_equal; /* K(x, x) = 1 */
     /* A function k of t = gamma ||x - z||^2 alone, which falls from k(0) = 1 to 0, and whose slope falls as well; t - k
      * / slope and sqrt(t) - k / (2 sqrt(t) slope) rise where they are positive (lib/model/doubt.c). Its map takes

@@ -188,11 +188,14 @@ size_t hg_panels_room(const struct hg_tiler *t);
 size_t hg_panels_right_bytes(const struct hg_tiler *t, const struct hg_points *points, size_t count);
 void hg_panels_set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room);
 
-/* differences.c: out [rows][hg_panel_cols] = |x_r - z|_1 for vectors x, ld values apart, and the columns of a panel;
- * out is ld_out values a row. */
+/* differences.c: out [rows][hg_panel_cols], what the kernel sums (enum hg_difference) of vectors x, ld values apart,
+ * and the columns of a panel; out is ld_out values a row. */
+typedef void hg_sums32(const float *x, size_t ld, size_t rows, const float *panel, size_t d, float *out, size_t ld_out);
+typedef void hg_sums64(const double *x, size_t ld, size_t rows, const double *panel, size_t d, double *out,
+                       size_t ld_out);
 struct hg_differences {
-    void (*sums32)(const float *x, size_t ld, size_t rows, const float *panel, size_t d, float *out, size_t ld_out);
-    void (*sums64)(const double *x, size_t ld, size_t rows, const double *panel, size_t d, double *out, size_t ld_out);
+    hg_sums32 *sums32[HG_DIFFERENCES];
+    hg_sums64 *sums64[HG_DIFFERENCES];
 };
 
 /* few.c: out [rows][cols] = <x_r, z_c>, vectors of d features, ldx and ldz values apart; out is ld values a row. */

@@ -22,7 +22,13 @@
     X(sigmoid, SIGMOID, -2)               \
     X(matern32, MATERN32, -1)             \
     X(matern52, MATERN52, -1)             \
-    X(laplacian, LAPLACIAN, -kernel->gamma)
+    X(laplacian, LAPLACIAN, -kernel->gamma) \
+    X(chi2, CHI2, -kernel->gamma)         \
+    X(tanimoto, TANIMOTO, 0)
+
+/* What a kernel of differences sums over features: |x - z|; (x - z)^2 / (|x| + |z|); or |x - z|, as a share of the sum
+ * of |x| + |z|. 0 / 0 is 0. */
+enum hg_difference { HG_DIFFERENCE, HG_DIFFERENCE_RATIO, HG_DIFFERENCE_SHARE, HG_DIFFERENCES };
 
 enum { HG_MAP_BLOCK = 32 }; /* entries that are mapped together */
 
@@ -38,8 +44,9 @@ struct hg_maps {
      * norms[j] = ||z_j||^2 (kernels of the distance only, otherwise unused, norms may be NULL). out == dot is
      * allowed, other overlap is not. No alignment is assumed. linear: dot; polynomial: (gamma dot + coef0)^degree,
      * by repeated squaring, degree >= 0 (0 gives 1); rbf: exp(-gamma d2), d2 = max(0, norm + norms[j] - 2 dot[j]);
-     * Matern: (1 + r) exp(-r) and (1 + r + r^2 / 3) exp(-r), r = sqrt(gamma d2); laplacian: exp(-gamma dot), where
-     * dot is the sum of absolute differences; sigmoid: tanh(gamma dot + coef0). NaN in gives NaN out. */
+     * Matern: (1 + r) exp(-r) and (1 + r + r^2 / 3) exp(-r), r = sqrt(gamma d2); laplacian, chi2: exp(-gamma dot);
+     * tanimoto: (1 - dot) / (1 + dot); dot is the sum of differences there, within [0, 1] for tanimoto. sigmoid:
+     * tanh(gamma dot + coef0). NaN in gives NaN out. */
     void (*map32)(const hinge_kernel *kernel, size_t n, const float *dot, float *out, float norm, const float *norms);
     void (*map64)(const hinge_kernel *kernel, size_t n, const double *dot, double *out, double norm,
                   const double *norms);

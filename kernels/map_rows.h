@@ -113,6 +113,25 @@ static void OF(laplacian)(const struct OF(row) *row, size_t count, const REAL *d
         out[j] = OF(exp)(c, dot[j] < c.floor ? c.floor : dot[j]);
 }
 
+static void OF(chi2)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+{
+    OF(laplacian)(row, count, dot, out, norms);
+}
+
+/* Makes min / max, which are s - D and s + D of the sum s of |x| + |z| and the sum D of |x - z|: of the share u = D /
+ * s, (1 - u) / (1 + u). */
+static void OF(tanimoto)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+{
+    REAL zero = row->zero, one = 1;
+    size_t n = count * BLOCK;
+    (void)norms;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        REAL u = dot[j] < zero ? zero : dot[j] > one ? one : dot[j];
+        out[j] = (one - u) / (one + u);
+    }
+}
+
 /* Makes r [BLOCK] = sqrt(gamma d2), at most the limit of exp(-r), and exp [BLOCK] of it, which is 1 where r is 0. */
 static inline void OF(matern)(const struct OF(row) *row, const REAL *dot, const REAL *norms, REAL *r, REAL *exp)
 {

@@ -126,7 +126,11 @@ static long double reference(const struct slot *s, const hinge_kernel *a, double
         *allowed = 2 * ldexpl(eps, exponent - 1) + value * expm1l(spread);
         if (value < (s->f32 ? 0x1.7p-126L : 0x1.7p-1022L)) /* may be taken for 0 */
             *allowed = s->f32 ? 0x1.7p-126L : 0x1.7p-1022L;
-    } else if (kinds[s->kind] == HINGE_LAPLACIAN) {
+    } else if (kinds[s->kind] == HINGE_TANIMOTO) {
+        long double share = fminl(1, fmaxl(0, dot));
+        value = isnan(dot) ? dot : (1 - share) / (1 + share);
+        *allowed = 2 * eps * value;
+    } else if (kinds[s->kind] == HINGE_LAPLACIAN || kinds[s->kind] == HINGE_CHI2) {
         long double sum = dot > 0 ? dot : isnan(dot) ? dot : 0;
         value = g > 0 ? expl(-g * sum) : isnan(sum) ? sum : 1;
         *allowed = (4 + (s->level < 3 ? 2 * g * sum : 0)) * eps * value + (s->f32 ? 0x1.7p-126L : 0x1.7p-1022L);

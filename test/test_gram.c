@@ -77,6 +77,10 @@ static hinge_kernel kernel_of(hinge_kernel_type type, int *calls_left)
         return hinge_kernel_sigmoid(0.2, -0.1);
     case HINGE_LAPLACIAN:
         return hinge_kernel_laplacian(0.3);
+    case HINGE_CHI2:
+        return hinge_kernel_chi2(0.3);
+    case HINGE_TANIMOTO:
+        return hinge_kernel_tanimoto();
     case HINGE_MATERN32:
         return hinge_kernel_matern32(0.3);
     case HINGE_MATERN52:
@@ -176,6 +180,7 @@ static long double plain_value(const struct source *o, size_t i, size_t j, long 
 {
     const hinge_kernel *k = &o->gram.tiler.kernel;
     long double dot = 0, size = 0, ni = 0, nj = 0, distance = 0, eps = FLT_EPSILON;
+    long double ratio = 0, least = 0, most = 0;
     if (o->gram.tiler.type == HINGE_F64)
         eps = DBL_EPSILON;
     if (k->type == HINGE_PRECOMPUTED) {
@@ -186,6 +191,8 @@ static long double plain_value(const struct source *o, size_t i, size_t j, long 
     for (size_t c = 0; c < o->gram.tiler.d; c++) {
         long double x = feature(o, i, c), z = feature(o, j, c);
         dot += x * z, size += fabsl(x * z), ni += x * x, nj += z * z, distance += fabsl(x - z);
+        long double sum = fabsl(x) + fabsl(z), of_both = x * z > 0 ? fminl(fabsl(x), fabsl(z)) : 0;
+        ratio += sum > 0 ? (x - z) * (x - z) / sum : 0, least += of_both, most += sum - of_both;
     }
     long double lost = (long double)o->gram.tiler.d * eps * size, u = k->gamma * dot + k->coef0;
     long double lost_u =
@@ -207,6 +214,12 @@ static long double plain_value(const struct source *o, size_t i, size_t j, long 
     case HINGE_LAPLACIAN:
         *tolerance = k->gamma * (long double)o->gram.tiler.d * eps * distance * expl(-k->gamma * distance) + 4 * eps;
         return expl(-k->gamma * distance);
+    case HINGE_CHI2:
+        *tolerance = (k->gamma * ratio * (long double)o->gram.tiler.d + 4) * eps;
+        return expl(-k->gamma * ratio);
+    case HINGE_TANIMOTO:
+        *tolerance = 2 * ((long double)o->gram.tiler.d + 4) * eps;
+        return most > 0 ? least / most : 1;
     case HINGE_MATERN32:
     case HINGE_MATERN52: {
         long double d2 = ni + nj - 2 * dot, t = k->gamma * (d2 > 0 ? d2 : 0), r = sqrtl(t);

@@ -37,13 +37,21 @@ static hinge_model *model_of(hinge_task task, hinge_kernel kernel, const struct 
 
 static long double value_of(const hinge_kernel *k, const double *x, const double *z, size_t d)
 {
-    long double dot = 0, distance = 0, absolute = 0;
+    long double dot = 0, distance = 0, absolute = 0, ratio = 0, least = 0, most = 0;
     for (size_t c = 0; c < d; c++) {
         long double difference = (long double)x[c] - z[c];
         dot += (long double)x[c] * z[c];
         distance += difference * difference;
         absolute += fabsl(difference);
+        long double size = fabsl(x[c]) + fabsl(z[c]); /* a value below 0 is as if it were a feature of its own */
+        long double of_both = x[c] * z[c] > 0 ? fminl(fabsl(x[c]), fabsl(z[c])) : 0;
+        ratio += size > 0 ? difference * difference / size : 0;
+        least += of_both, most += size - of_both;
     }
+    if (k->type == HINGE_CHI2)
+        return expl(-k->gamma * ratio);
+    if (k->type == HINGE_TANIMOTO)
+        return most > 0 ? least / most : 1;
     if (k->type == HINGE_LAPLACIAN)
         return expl(-k->gamma * absolute);
     long double root = sqrtl(k->gamma * distance);
@@ -144,7 +152,7 @@ TEST(all_kinds)
     int labels = 0, values = 0;
     struct set sv = normal(1500, 50, &seed), x = normal(80, 50, &seed);
     static const hinge_kernel_type kernels[] = { HINGE_POLYNOMIAL, HINGE_RBF, HINGE_SIGMOID, HINGE_MATERN32,
-                                                 HINGE_MATERN52, HINGE_LAPLACIAN };
+                                                 HINGE_MATERN52, HINGE_LAPLACIAN, HINGE_CHI2, HINGE_TANIMOTO };
     for (size_t t = 0; t < sizeof kernels / sizeof *kernels; t++)
         for (int task = 0; task < 2; task++)
             for (double size = 1e-5; size < 100; size *= 100) {

@@ -78,6 +78,8 @@ static void draw_kernel(struct trial *t, uint64_t *s)
         k->coef0 = -k->coef0;
     if (k->type == HINGE_RBF && *s % 8 < 3) /* draws nothing, so that other trials stay as they are */
         k->type = *s % 8 == 0 ? HINGE_MATERN32 : *s % 8 == 1 ? HINGE_MATERN52 : HINGE_LAPLACIAN;
+    if (k->type == HINGE_RBF && *s % 32 >= 3 && *s % 32 <= 6) /* likewise */
+        k->type = *s % 2 ? HINGE_CHI2 : HINGE_TANIMOTO;
     t->psd = k->type == HINGE_LINEAR || k->type == HINGE_RBF || k->type >= HINGE_MATERN32 ||
              (k->type == HINGE_POLYNOMIAL && k->coef0 >= 0);
     t->symmetric = true;

@@ -153,7 +153,8 @@ static void check_not_separable(const struct trial *t, const hinge_model *model,
     soft.params.eps = 1e-4;
     if (words == NULL || sscanf(words, "no margin above %lf", &claim) != 1)
         finding("no margin", "the path does not say above what: %s", r->path);
-    else if (hinge_model_n_problems(model) == 1 && oracle_solve(&soft, 1, beta)) {
+    else if (hinge_model_n_problems(model) == 1 && t->params.kernel.type <= HINGE_PRECOMPUTED &&
+             oracle_solve(&soft, 1, beta)) {
         struct sums sums = truth_sums(t, beta, 1, t->x, t->n);
         struct verdict v = truth_verdict(&soft, model, 0, beta, &sums, rho, false);
         long double least = INFINITY, largest = -INFINITY, norm = sqrtl(2 * (v.objective + v.sum_scale));

@@ -37,6 +37,26 @@ static long double laplacian(const struct trial *t, const double *a, const doubl
     return k;
 }
 
+/* A value below 0 is as if it were a feature of its own. */
+static long double of_ratios(const struct trial *t, const double *a, const double *b, double *slack)
+{
+    long double ratio = 0, least = 0, most = 0;
+    for (size_t c = 0; c < t->d; c++) {
+        long double x = fabsl(a[c]), z = fabsl(b[c]), by = (long double)a[c] - b[c];
+        bool one_side = (a[c] > 0 && b[c] > 0) || (a[c] < 0 && b[c] < 0);
+        ratio += x + z > 0 ? by / (x + z) * by : 0;
+        least += one_side ? fminl(x, z) : 0;
+        most += one_side ? fmaxl(x, z) : x + z;
+    }
+    *slack = 4 * ulp * ((double)t->d + 8);
+    if (t->params.kernel.type == HINGE_TANIMOTO)
+        return most > 0 ? least / most : 1;
+    ratio *= t->params.kernel.gamma;
+    long double k = expl(-ratio);
+    *slack = (double)k * expm1(fmin(ulp * (((double)t->d + 8) * (double)ratio + 8), 700));
+    return k;
+}
+
 /* Of x = gamma |a - b|^2. Matern's r is its root, whose rounding moves the value by r ulps of it. */
 static long double of_distance(const struct trial *t, const double *a, const double *b, double norms, double *slack)
 {
@@ -112,6 +132,9 @@ static long double kernel_value(const struct trial *t, const double *row, size_t
         return row[t->params.precomputed_index != NULL ? t->params.precomputed_index[j] : j];
     case HINGE_LAPLACIAN:
         return laplacian(t, row, t->x + j * t->d, slack);
+    case HINGE_CHI2:
+    case HINGE_TANIMOTO:
+        return of_ratios(t, row, t->x + j * t->d, slack);
     case HINGE_RBF:
     case HINGE_MATERN32:
     case HINGE_MATERN52:

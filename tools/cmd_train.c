@@ -48,7 +48,9 @@ static const struct tool_option problem_options[] = {
       "0 linear     <x,z>\n1 polynomial (gamma <x,z> + coef0)^degree\n2 rbf        exp(-gamma |x-z|^2)\n"
       "3 sigmoid    tanh(gamma <x,z> + coef0)\n4 precomputed, the file holds kernel values\n"
       "6 matern32   (1 + r) exp(-r), r = sqrt(gamma) |x-z|\n7 matern52   (1 + r + r^2/3) exp(-r)\n"
-      "8 laplacian  exp(-gamma sum |x_c-z_c|) (2)" },
+      "8 laplacian  exp(-gamma sum |x_c-z_c|)\n"
+      "9 chi2       exp(-gamma sum (x_c-z_c)^2/(x_c+z_c))\n"
+      "10 tanimoto  sum min(x_c,z_c) / sum max(x_c,z_c) (2)" },
     OPTION_DEGREE(params.kernel.degree),
     OPTION_GAMMA(params.kernel.gamma),
     OPTION_COEF0(params.kernel.coef0),

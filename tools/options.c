@@ -168,8 +168,8 @@ const char *choice_name(const struct choice *choices, int value)
  * "" for a row that is not to be chosen. */
 static void parse_row(const struct option_use *use, const char *(*keyword)(int), struct choice other, void *field)
 {
-    enum { MOST = 10 };
-    static const char *const number[MOST] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" };
+    enum { MOST = 12 };
+    static const char *const number[MOST] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11" };
     struct choice choices[2 * MOST + 2] = { { NULL, 0 } }, *last = choices;
     for (int by_name = 0; by_name <= 1; by_name++)
         for (int k = 0; k < MOST && keyword(k); k++)

@@ -115,7 +115,11 @@ typedef enum hinge_kernel_type { /* values are LIBSVM's -t */
     HINGE_MATERN32 = 6,    /* (1 + r) exp(-r), r = sqrt(gamma) ||x-z||: Matern's of smoothness 3/2, where gamma is 3 /
                             * length^2 (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, 4.17) */
     HINGE_MATERN52 = 7,    /* (1 + r + r^2 / 3) exp(-r): that of smoothness 5/2, where gamma is 5 / length^2 */
-    HINGE_LAPLACIAN = 8    /* exp(-gamma sum of |x_c - z_c|) */
+    HINGE_LAPLACIAN = 8,   /* exp(-gamma sum of |x_c - z_c|) */
+    HINGE_CHI2 = 9,        /* exp(-gamma sum of (x_c - z_c)^2 / (x_c + z_c)), of histograms; 0 / 0 is 0. A value below 0
+                            * counts as one of another feature, |x_c|, here and in the next kernel */
+    HINGE_TANIMOTO = 10    /* sum of min(x_c, z_c) / sum of max(x_c, z_c), of counts and fingerprints; 0 / 0 is 1. Also
+                            * called Jaccard's, Ruzicka's, MinMax (Ralaivola et al. 2005) */
 } hinge_kernel_type;
 
 /* A kernel of the caller's own: fills out[i*ld + j] = K(a_i, b_j) for i < a->rows, j < b->rows. a and b are
@@ -128,7 +132,7 @@ typedef int (*hinge_user_kernel)(void *cookie, const hinge_matrix *a, const hing
 typedef struct hinge_kernel {
     hinge_kernel_type type;
     int degree;    /* polynomial: 0 <= degree; 3 by default */
-    double gamma;  /* all but linear: >= 0 or HINGE_GAMMA_AUTO; 0 means 0, a constant kernel */
+    double gamma;  /* all but linear, tanimoto: >= 0 or HINGE_GAMMA_AUTO; 0 means 0, a constant kernel */
     double coef0;  /* polynomial, sigmoid; 0 by default */
     hinge_user_kernel user; /* HINGE_USER: the function, its cookie (may be NULL), */
     void *cookie;
@@ -144,13 +148,16 @@ HINGE_API hinge_kernel hinge_kernel_sigmoid(double gamma, double coef0);
 HINGE_API hinge_kernel hinge_kernel_matern32(double gamma);
 HINGE_API hinge_kernel hinge_kernel_matern52(double gamma);
 HINGE_API hinge_kernel hinge_kernel_laplacian(double gamma);
+HINGE_API hinge_kernel hinge_kernel_chi2(double gamma);
+HINGE_API hinge_kernel hinge_kernel_tanimoto(void);
 HINGE_API hinge_kernel hinge_kernel_precomputed(void);
 HINGE_API hinge_kernel hinge_kernel_user(const char *name, hinge_user_kernel function, void *cookie);
 
 /* A row of the table that tells the kernels apart, as hinge_task_row those of tasks. */
 typedef struct hinge_kernel_row {
     const char *keyword; /* its name for the command and in model files: LIBSVM's "linear", "polynomial", "rbf",
-                          * "sigmoid", "precomputed"; and "user", "matern32", "matern52", "laplacian" */
+                          * "sigmoid", "precomputed"; and "user", "matern32", "matern52", "laplacian", "chi2",
+                          * "tanimoto" */
     hinge_kernel_type kernel;
     int uses_gamma, uses_coef0, uses_degree; /* 1: the kernel looks at this field of hinge_kernel */
 } hinge_kernel_row;

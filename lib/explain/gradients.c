@@ -118,7 +118,7 @@ hinge_status hinge_gradients(const hinge_model *m, const hinge_matrix *x, const 
     options = options != NULL ? options : &none;
     HG_NEED(err, m, "model");
     HG_TRY(hg_options_check(options, err));
-    if (m->kernel.type == HINGE_PRECOMPUTED || m->kernel.type == HINGE_USER)
+    if (m->kernel.type == HINGE_PRECOMPUTED || m->kernel.type == HINGE_USER || m->kernel.type > HINGE_LAPLACIAN)
         return hg_fail(err, HINGE_EINVAL, "kernel: %s has no known gradient",
                        hinge_kernel_info(m->kernel.type)->keyword);
     HG_TRY(hg_explain_check(m, x, "x", options->threads, err));

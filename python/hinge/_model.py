@@ -407,7 +407,8 @@ def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, pr
     y : array of shape (n,)
         Class labels, numbers or texts, or targets; None for one-class. The model and its files keep the texts.
     task : {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr", "quantile"}
-    kernel : {"rbf", "linear", "polynomial" ("poly"), "sigmoid", "matern32", "matern52", "laplacian", "precomputed"} or callable
+    kernel : {"rbf", "linear", "polynomial" ("poly"), "sigmoid", "matern32", "matern52", "laplacian", "chi2", \
+"tanimoto", "precomputed"} or callable
         A callable gets float64 arrays (a, d) and (b, d), and returns (a, b).
     progress : callable, optional
         Called about ten times a second with the fields of hinge_progress as a dict; what it returns, if true, stops the

@@ -46,7 +46,8 @@ class SVC(Classifier):
     ----------
     C : float
         Weight of the errors; ``inf`` is the hard margin.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "matern32", "matern52", "laplacian", "precomputed"} or callable
+    kernel : {"linear", "poly", "rbf", "sigmoid", "matern32", "matern52", "laplacian", "chi2", \
+"tanimoto", "precomputed"} or callable
         A callable gets float64 arrays (a, d) and (b, d), blocks of the rows, and returns (a, b).
     degree, gamma, coef0
         Of the kernel; gamma is ``"scale"``, ``"auto"`` or a number.
