@@ -465,6 +465,11 @@ static size_t npy_bytes(unsigned char *bytes, int version, const char *dict, con
     memcpy(bytes + n, dict, length - 1);
     bytes[n + length - 1] = '\n';
     memcpy(bytes + n + length, data, size);
+    const uint16_t one = 1;
+    const char *low_first = strchr(dict, '<');
+    if (*(const unsigned char *)&one == 0 && low_first != NULL) /* values are in this machine's order */
+        for (size_t item = (size_t)(low_first[2] - '0'), at = 0; item > 1 && item <= 8 && at < size / item * item; at++)
+            bytes[n + length + at] = ((const unsigned char *)data)[at / item * item + item - 1 - at % item];
     return n + length + size;
 }
 

@@ -7,6 +7,7 @@
 
 #include <direct.h>
 #include <io.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,22 @@ static inline ssize_t getline(char **line, size_t *room, FILE *file)
     return n > 0 ? (ssize_t)n : -1;
 }
 
+static inline void *memmem(const void *in, size_t size, const void *what, size_t length)
+{
+    for (const char *p = in; size >= length; p++, size--)
+        if (memcmp(p, what, length) == 0)
+            return (void *)(uintptr_t)p;
+    return NULL;
+}
+
+static inline char *strcasestr(const char *in, const char *what)
+{
+    for (; *in != '\0'; in++)
+        if (_strnicmp(in, what, strlen(what)) == 0)
+            return (char *)(uintptr_t)in;
+    return NULL;
+}
+
 /* Of the command "xz -dc 'FOLDER/NAME'". */
 static inline FILE *unpacked(const char *command)
 {
@@ -46,7 +63,6 @@ static inline FILE *unpacked(const char *command)
 #define popen(command, mode) unpacked(command)
 #define pclose(file) fclose(file)
 #define readlink(path, text, size) ((void)(path), (void)(text), -1)
-#undef strtok_r
-#define strtok_r strtok_s
+#define aligned_alloc(alignment, size) malloc(size) /* free takes it back; vector moves need no alignment */
 
 #endif
