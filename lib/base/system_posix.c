@@ -14,6 +14,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <xlocale.h>
+#endif
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
@@ -193,7 +196,14 @@ bool hg_file_remove(const char *path)
     return unlink(path) == 0;
 }
 
-/* strerror is not safe among threads. */
+/* strerror is not safe among threads; of the ways that are, macOS has another one. */
+#ifdef __APPLE__
+const char *hg_error_text(int number, char room[HG_ERROR_ROOM])
+{
+    (void)strerror_r(number, room, HG_ERROR_ROOM);
+    return room;
+}
+#else
 const char *hg_error_text(int number, char room[HG_ERROR_ROOM])
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -202,6 +212,7 @@ const char *hg_error_text(int number, char room[HG_ERROR_ROOM])
         freelocale(c);
     return room;
 }
+#endif
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
