@@ -60,6 +60,8 @@ static inline FILE *unpacked(const char *command)
     return fopen(path, "rb");
 }
 
+#undef popen
+#undef pclose
 #define popen(command, mode) unpacked(command)
 #define pclose(file) fclose(file)
 #define readlink(path, text, size) ((void)(path), (void)(text), -1)
