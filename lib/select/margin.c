@@ -25,10 +25,16 @@ static hinge_status solve(void *arg, double eps, uint64_t max_iter)
     struct hg_gram exact = { 0 };
     struct hg_smo_result result = { 0 };
     size_t bytes = hg_select_alone_bytes(s);
-    struct hg_smo_options options = { .eps = eps, .max_iter = max_iter, .shrinking = s->params.shrinking,
-                                      .cache_bytes = bytes, .newton_bytes = s->params.newton ? bytes : 0,
-                                      .threads = a->pr->threads, .cpu_level = s->field[0].many.cpu_level,
-                                      .measured = 64, .halt = s->halt, .warm = true };
+    struct hg_smo_options options = { .eps = eps,
+                                      .max_iter = max_iter,
+                                      .shrinking = s->params.shrinking,
+                                      .cache_bytes = bytes,
+                                      .newton_bytes = s->params.newton ? bytes : 0,
+                                      .threads = a->pr->threads,
+                                      .cpu_level = s->field[0].many.cpu_level,
+                                      .measured = 64,
+                                      .halt = s->halt,
+                                      .warm = true };
     hinge_status status = hg_problem_exact(a->pr, a->part->point, a->part->n, a->pr->threads, &exact, a->err);
     HG_THEN(status, hg_block_smo(&a->reduced->qp, &exact.super, &exact.super, &options, &result, a->err));
     hg_gram_free(&exact);

@@ -128,10 +128,10 @@ hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status,
 hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
                        hinge_error *err);
 
-/* training.c: trains a model, not calibrated, on rows as they are, with peers or (NULL) alone. refold: NULL, or room for
- * the folds of the problems, which is filled where that can be; where only the folds are wanted (refold->fold) and they
- * cannot be had so, nothing is trained, and refold->start stays NULL. Folds' models are made after the whole's, and
- * their failure is the training's. */
+/* training.c: trains a model, not calibrated, on rows as they are, with peers or (NULL) alone. refold: NULL, or room
+ * for the folds of the problems, which is filled where that can be; where only the folds are wanted (refold->fold) and
+ * they cannot be had so, nothing is trained, and refold->start stays NULL. Folds' models are made after the whole's,
+ * and their failure is the training's. */
 hinge_status hg_train(struct hg_peers *peers, hinge_model **model, const hinge_matrix *x, const double *y,
                       const hinge_params *params, struct hg_refold *refold, hinge_report *report, hinge_error *err);
 
