@@ -5,6 +5,7 @@
  *   train    online.c: perceptron and sgd; train_report.c: what is told
  *   grid     grid_file.c: the file of points; grid_report.c: what is told
  *   report   recall.c: how a model was trained; report_print.c: what is told
+ *   explain  explain_picture.c: the pictures
  *   plot     view.c: the plane of a picture; regions.c: of a classifier; values.c: of a regression
  *   several  gnuplot.c, progress.c, ranges.c: files of svm-scale; subject.c: a model beside data; restart.c;
  *            system_posix.c, system_windows.c: the system (system.h)
@@ -372,7 +373,7 @@ int run_predict(int argc, char **argv, const char *usage, const struct ranks *ra
 int run_grid(int argc, char **argv, const char *usage, const struct ranks *ranks);
 
 typedef int command_function(int argc, char **argv);
-command_function command_train, command_grid, command_predict, command_calibrate, command_check, command_sample,
-    command_scale, command_export, command_info, command_report, command_plot;
+command_function command_train, command_grid, command_predict, command_calibrate, command_explain, command_check,
+    command_sample, command_scale, command_export, command_info, command_report, command_plot;
 
 #endif

@@ -14,6 +14,7 @@ static const struct command {
     { "grid", command_grid, "choose C, gamma and the like by cross-validation" },
     { "predict", command_predict, "predict labels or values with a model" },
     { "calibrate", command_calibrate, "give a model probabilities, from data it was not trained on" },
+    { "explain", command_explain, "share decision values out among features, by Shapley values" },
     { "check", command_check, "find each faulty line of a data file" },
     { "sample", command_sample, "take some lines of a data file, by class or at random" },
     { "scale", command_scale, "scale the features of a data file" },
