@@ -324,115 +324,52 @@ static void to_narrow(float *to, const double *from, size_t n)
         to[j] = j < n ? (float)from[j] : 4711;
 }
 
-/* Arrays of a problem in f32, and rows of K for two pairs. */
-static struct {
-    size_t n;
-    float *g, *up, *down;
-    float room_g[ROOM], room_up[ROOM], room_down[ROOM], row[4][ROOM], diagonal[ROOM];
-} f;
-
-static void draw_narrow(struct arrays *a, uint64_t *seed, bool coarse, double blocked)
-{
-    draw(a, seed, coarse, blocked);
-    size_t shift = hg_random_below(seed, SHIFT);
-    f.n = a->n;
-    f.g = f.room_g + shift;
-    f.up = f.room_up + shift;
-    f.down = f.room_down + shift;
-    to_narrow(f.g, a->g, a->n);
-    to_narrow(f.up, a->up, a->n);
-    to_narrow(f.down, a->down, a->n);
-    for (size_t j = 0; j < a->n; j++) {
-        for (int r = 0; r < 4; r++)
-            f.row[r][j] = coarse ? (float)hg_random_below(seed, 2) / 2 : (float)between(seed, -0.9, 0.9);
-        f.diagonal[j] = coarse ? 1 : (float)between(seed, 1, 2);
-    }
-}
-
-/* Finds the first of the lowest g + up but for entries of one lane (16: of none). */
-static size_t lowest_but(size_t lane, float *low)
-{
-    size_t best = f.n;
-    *low = INFINITY;
-    for (size_t j = 0; j < f.n; j++)
-        if (j % 16 != lane && f.g[j] + f.up[j] < *low)
-            *low = f.g[j] + f.up[j], best = j;
-    return best;
-}
-
-/* A step of so many pairs: g, its extremes and the firsts. */
-static struct hg_firsts check_pairs(struct arrays *a, size_t count, const float *coef, bool coarse)
-{
-    const float *row[4] = { f.row[0], f.row[1], f.row[2], f.row[3] };
-    struct hg_firsts firsts;
-    struct hg_extremes e = loops->step_narrow(f.n, f.g, count, coef, row, f.up, f.down, &firsts);
-    float low, high = -INFINITY;
-    for (size_t j = 0; j < f.n; j++) {
-        double now = a->g[j];
-        for (size_t p = 0; p < count; p++)
-            now += (double)coef[p] * ((double)f.row[2 * p][j] - (double)f.row[2 * p + 1][j]);
-        assert_true(fabs((double)f.g[j] - now) <= (coarse ? 0 : 2e-6));
-        a->g[j] = (double)f.g[j];
-        high = HG_MAX(high, f.g[j] + f.down[j]);
-    }
-    size_t i = lowest_but(16, &low);
-    assert_true(e.low == (double)low && e.high == (double)high && e.nan == 0);
-    assert_int_equal(e.i_low, i);
-    assert_true(firsts.count == 2 || firsts.count == (i < f.n));
-    assert_true(firsts.count == 0 || (firsts.i[0] == i && firsts.low[0] == low));
-    if (firsts.count == 2) {
-        assert_int_equal(firsts.i[1], lowest_but(i % 16, &low));
-        assert_true(firsts.low[1] == low);
-    }
-    e = loops->scan_narrow(f.n, f.g, f.up, f.down);
-    assert_true(e.i_low == i && e.high == (double)high);
-    return firsts;
-}
-
-/* Is j the first's partner of the largest gain, to a hundredth, of those that are not in a lane (16: in none)? */
-static void check_partner(size_t j, double first, const float *row, size_t lane, bool coarse)
-{
-    long double best = 0, of_j = 0;
-    size_t best_at = f.n;
-    for (size_t k = 0; k < f.n; k++) {
-        long double w = gain((double)(f.g[k] + f.down[k]) - first, 1, (double)row[k], (double)f.diagonal[k]);
-        if (k % 16 != lane && w > best * (coarse ? 1.01L : 1))
-            best = w, best_at = k;
-        of_j = k == j ? w : of_j;
-    }
-    assert_true(best_at == f.n || (j < f.n && of_j >= best * (1 - 0.01L)));
-    assert_true(j == f.n || of_j > 0);
-    if (coarse && lane == 16) /* gains are quarters of whole numbers, and equal ones are the first's */
-        assert_int_equal(j, best_at);
-}
-
-/* Steps and choices in f32 against plain loops; where values are whole numbers all is exact, ties too. Where a step
- * finds two firsts, their partners are two, and a step moves two pairs. */
+/* Steps and choices in f32 against plain loops; where values are whole numbers all is exact, ties too. */
 TEST(test_narrow)
 {
     static struct arrays a;
+    static float g32[ROOM], up32[ROOM], down32[ROOM], ki[ROOM], kj[ROOM], diagonal[ROOM];
     uint64_t seed = 8;
     for (int round = 0; round < ROUNDS; round++) {
         bool coarse = round % 2 == 0;
-        draw_narrow(&a, &seed, coarse, 0.1 * (round % 11));
-        float coef[2] = { coarse ? 2 : (float)between(&seed, -1, 1), coarse ? 4 : (float)between(&seed, -1, 1) };
-        struct hg_firsts firsts = check_pairs(&a, 1, coef, coarse);
-        if (firsts.count == 2)
-            firsts = check_pairs(&a, 2, coef, coarse);
-        if (!coarse || firsts.count == 0)
-            firsts = (struct hg_firsts){ HG_MAX(firsts.count, (size_t)1),
-                                         { 0, 1 },
-                                         { (float)between(&seed, -4, 2), (float)between(&seed, -4, 2) } };
-        const float *row[2] = { f.row[0], f.row[1] };
-        size_t j[2] = { 0 };
-        loops->second_narrow(f.n, f.g, f.down, &firsts, row, (float[]){ 1, 1 }, f.diagonal, HG_TAU, j);
-        check_partner(j[0], (double)firsts.low[0], row[0], 16, coarse);
-        if (firsts.count == 2) {
-            assert_true(j[1] == f.n || j[1] != j[0]);
-            check_partner(j[1], (double)firsts.low[1], row[1], j[0] % 16, coarse);
+        draw(&a, &seed, coarse, 0.1 * (round % 11));
+        size_t shift = hg_random_below(&seed, SHIFT);
+        float *g = g32 + shift, *up = up32 + shift, *down = down32 + shift;
+        to_narrow(g, a.g, a.n);
+        to_narrow(up, a.up, a.n);
+        to_narrow(down, a.down, a.n);
+        for (size_t j = 0; j < a.n; j++) {
+            ki[j] = coarse ? (float)hg_random_below(&seed, 2) / 2 : (float)between(&seed, -0.9, 0.9);
+            kj[j] = coarse ? (float)hg_random_below(&seed, 2) / 2 : (float)between(&seed, -0.9, 0.9);
+            diagonal[j] = coarse ? 1 : (float)between(&seed, 1, 2);
         }
-        for (size_t k = f.n; k < f.n + GUARD; k++)
-            assert_true(f.g[k] == 4711);
+        double step = coarse ? 2 : between(&seed, -1, 1), fi = coarse ? -1 : between(&seed, -4, 2);
+        struct hg_extremes e = loops->step_narrow(a.n, g, step, ki, -step, kj, up, down);
+        struct hg_extremes want = { INFINITY, -INFINITY, a.n, a.n, 0 };
+        for (size_t j = 0; j < a.n; j++) {
+            double now = a.g[j] + step * ((double)ki[j] - (double)kj[j]);
+            assert_true(fabs((double)g[j] - now) <= (coarse ? 0 : 1e-6));
+            if ((double)(g[j] + up[j]) < want.low)
+                want.low = (double)(g[j] + up[j]), want.i_low = j;
+            want.high = HG_MAX(want.high, (double)(g[j] + down[j]));
+        }
+        assert_true(e.low == want.low && e.high == want.high && e.nan == 0);
+        assert_int_equal(e.i_low, want.i_low);
+        e = loops->scan_narrow(a.n, g, up, down);
+        assert_true(e.low == want.low && e.high == want.high && e.i_low == want.i_low);
+        size_t got = loops->second_narrow(a.n, g, down, fi, ki, 1, diagonal, HG_TAU), best_at = a.n;
+        long double best = 0, of_got = 0;
+        for (size_t j = 0; j < a.n; j++) {
+            long double w = gain((double)(g[j] + down[j]) - fi, 1, (double)ki[j], (double)diagonal[j]);
+            if (w > best * (coarse ? 1.01L : 1))
+                best = w, best_at = j;
+            of_got = j == got ? w : of_got;
+        }
+        assert_true(best_at == a.n ? got == a.n : got < a.n && of_got >= best * (1 - 0.01L));
+        if (coarse) /* gains are quarters of whole numbers, and equal ones are the first's */
+            assert_int_equal(got, best_at);
+        for (size_t j = a.n; j < a.n + GUARD; j++)
+            assert_true(g[j] == 4711);
     }
 }
 

@@ -2,9 +2,8 @@
  * Two-variable steps on K_WW, in f32 as long as that is exact enough, then in f64. Read inner.h and loops.h before.
  *
  * The order is that of a step: room, and a slot's entries; units; the choice of the pair (scan, second); the move of
- * the pair (move_pair), and of g by it (move_on); the loop of steps (run); what turns the block to f32 and back
- * (narrow_down, widen); and steps in f32, of two pairs side by side (run_narrow). With F up_i = g_i + up_i and
- * F down_j = g_j + down_j a step within a layer is
+ * the pair (move_pair), and of g by it (move_on); the loop of steps (run); and what turns the block to f32 and back
+ * (narrow_down, widen). With F up_i = g_i + up_i and F down_j = g_j + down_j a step within a layer is
  *
  *     t = min((F down_j - F up_i) / (K_ii + K_jj - 2 K_ij), room of i upward, room of j downward)
  *     b_i += t,   b_j -= t,   g += t K_i - t K_j
@@ -137,11 +136,14 @@ static struct hg_extremes scan(const struct hg_inner *in, int l)
 }
 
 /* Chooses the second entry of the pair whose first, i, is the lowest of F up: the one of the largest gain, to second
- * order (Fan, Chen, Lin 2005). The unit of F is taken anew for each step, as F's range shrinks by orders of
+ * order (Fan, Chen, Lin 2005). In f64 the unit of F is taken anew for each step, as F's range shrinks by orders of
  * magnitude. */
 static size_t second(const struct hg_inner *in, int l, const struct hg_extremes *e)
 {
     size_t i = e->i_low;
+    if (in->narrow)
+        return in->loops->second_narrow(in->qp.n, in->g32, in->down32[l], e->low, row(in, i), in->diagonal[i],
+                                        in->diagonal32, in->unit.tau);
     const struct hg_unit unit = { unit_of(e->high - e->low), in->unit.k, in->unit.tau };
     const double *g = in->g, *down = in->down[l];
     if (in->type == HINGE_F32)
@@ -149,7 +151,7 @@ static size_t second(const struct hg_inner *in, int l, const struct hg_extremes 
     return in->loops->second_f64(in->qp.n, g, down, e->low, row(in, i), in->diagonal[i], in->diagonal32, &unit);
 }
 
-/* Returns F down_j - F up_i, which the pair may win by moving. */
+/* Returns max F down - min F up, which the pair may win by moving. */
 static double slope_of(const struct hg_inner *in, int l, size_t i, size_t j)
 {
     if (in->narrow)
@@ -159,10 +161,11 @@ static double slope_of(const struct hg_inner *in, int l, size_t i, size_t j)
 
 /* Moves the pair, b_i += step, b_j -= step; exactly onto the bound where it is the bound that ends the step. The
  * objective falls by step (slope - step curvature / 2), which is summed in *decrease. The offsets of the two follow at
- * once: the sweep that adds the step to g looks for extremes by them. slope: max F down - min F up of the two. */
-static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double slope, double *decrease)
+ * once: the sweep that adds the step to g looks for extremes by them. */
+static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double *decrease)
 {
     double *bi = &in->qp.beta[l][i], *bj = &in->qp.beta[l][j];
+    double slope = slope_of(in, l, i, j);
     double least = in->unit.tau / in->unit.k;
     double curvature = HG_MAX(in->diagonal[i] + in->diagonal[j] - 2 * value(in, i, j), least);
     double kink_i = kink_of(in, i), kink_j = kink_of(in, j);
@@ -180,6 +183,10 @@ static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double s
 /* Adds the pair's step to g of all entries, and finds the new extremes of its layer in the same sweep. */
 static struct hg_extremes move_on(struct hg_inner *in, int l, size_t i, size_t j, double step)
 {
+    double scaled = step * in->unit.f;
+    if (in->narrow)
+        return in->loops->step_narrow(in->qp.n, in->g32, scaled, row(in, i), -scaled, row(in, j), in->up32[l],
+                                      in->down32[l]);
     if (in->type == HINGE_F32)
         return in->loops->step_f32(in->qp.n, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
     return in->loops->step_f64(in->qp.n, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
@@ -198,28 +205,23 @@ static double look(struct hg_inner *in, struct hg_extremes *e)
     return violation / in->unit.f;
 }
 
-/* Chooses the layer that makes the next step, that of the larger violation, and says whether there is to be one: the
- * violation is above target, and max_steps are not made yet. A violation that is NaN ends the loop. */
-static bool goes_on(const struct hg_inner *in, const struct hg_extremes *e, double target, uint64_t max_steps,
-                    struct hg_inner_result *result, int *l)
-{
-    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): look() filled e of each layer */
-    *l = in->qp.layers == 2 && e[1].high - e[1].low > e[0].high - e[0].low;
-    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
-    result->violation = (e[*l].high - e[*l].low) / in->unit.f;
-    return result->violation > target && result->steps < max_steps;
-}
-
-/* Makes steps in f64. e: the extremes of each layer, kept up to date: the layer of a step by the step's own sweep, the
- * other one, whose F move too, by a scan. */
+/* Makes steps until the violation is at most target, or max_steps are made in all. e: the extremes of each layer, kept
+ * up to date: the layer of a step by the step's own sweep, the other one, whose F move too, by a scan. The layer of the
+ * larger violation makes the step. A violation that is NaN ends the loop. */
 static void run(struct hg_inner *in, struct hg_extremes *e, double target, uint64_t max_steps,
                 struct hg_inner_result *result)
 {
-    for (int l; goes_on(in, e, target, max_steps, result, &l); result->steps++) {
+    for (;; result->steps++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): look() filled e of each layer */
+        int l = in->qp.layers == 2 && e[1].high - e[1].low > e[0].high - e[0].low;
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+        result->violation = (e[l].high - e[l].low) / in->unit.f;
+        if (!(result->violation > target) || result->steps >= max_steps)
+            return;
         size_t i = e[l].i_low, j = second(in, l, &e[l]);
         if (j >= in->qp.n)
             return; /* gains that underflow: nothing left to win */
-        double step = move_pair(in, l, i, j, slope_of(in, l, i, j), &result->decrease);
+        double step = move_pair(in, l, i, j, &result->decrease);
         e[l] = move_on(in, l, i, j, step);
         if (in->qp.layers == 2)
             e[1 - l] = scan(in, 1 - l);
@@ -289,73 +291,6 @@ static void make_last_slot(struct hg_inner *in)
     in->qp.hi[0][last] = INFINITY;
 }
 
-struct pairs { /* that a step moves side by side */
-    size_t count, i[2], j[2];
-    double step[2];
-    float coef[2];
-    const float *row[4];
-};
-
-/* Returns what the first pair's step, which is not in g yet, adds to another pair's slope. */
-static double change_of_slope(const struct hg_inner *in, const struct pairs *p, size_t i, size_t j)
-{
-    return p->step[0] *
-           ((value(in, p->i[0], j) - value(in, p->j[0], j)) - (value(in, p->i[0], i) - value(in, p->j[0], i)));
-}
-
-/* Chooses partners for the firsts, and moves the pairs one after the other: each step is exact, though the second
- * pair was chosen by g before the first one's step. It is left out where it violates by no more than target. */
-static void move_pairs(struct hg_inner *in, int l, const struct hg_firsts *firsts, double target, double *decrease,
-                       struct pairs *p)
-{
-    size_t j[2];
-    float k_ii[2] = { 0 };
-    const float *first[2] = { NULL };
-    for (size_t f = 0; f < firsts->count; f++) {
-        first[f] = row(in, firsts->i[f]);
-        k_ii[f] = (float)in->diagonal[firsts->i[f]];
-    }
-    in->loops->second_narrow(in->qp.n, in->g32, in->down32[l], firsts, first, k_ii, in->diagonal32, in->unit.tau, j);
-    p->count = 0;
-    for (size_t f = 0; f < firsts->count && j[f] < in->qp.n; f++) {
-        size_t i = firsts->i[f], c = p->count;
-        double slope = slope_of(in, l, i, j[f]) + (c > 0 ? change_of_slope(in, p, i, j[f]) : 0);
-        if (f > 0 && !(slope > target))
-            break;
-        p->i[c] = i;
-        p->j[c] = j[f];
-        p->step[c] = move_pair(in, l, i, j[f], slope, decrease);
-        p->coef[c] = (float)(p->step[c] * in->unit.f);
-        p->row[2 * c] = first[f];
-        p->row[2 * c + 1] = row(in, j[f]);
-        p->count++;
-    }
-}
-
-/* Makes steps in f32: of two pairs where W has so many points that rows of K_WW are waited for, which come side by side
- * then (doc/tried.md), and the sweep of the last step found two firsts that violate by more than target. With two
- * layers it is always one pair; a table of loops that finds one first turns the other off. */
-static void run_narrow(struct hg_inner *in, struct hg_extremes *e, double target, uint64_t max_steps,
-                       struct hg_inner_result *result)
-{
-    enum { MANY = 1024 };
-    struct hg_firsts firsts = { 0 };
-    bool in_pairs = in->qp.layers == 1 && in->qp.n >= MANY;
-    for (int l; goes_on(in, e, target, max_steps, result, &l);) {
-        if (firsts.count < 2 || !in_pairs || max_steps - result->steps < 2 ||
-            (e[l].high - (double)firsts.low[1]) / in->unit.f <= target)
-            firsts = (struct hg_firsts){ 1, { e[l].i_low }, { (float)e[l].low } };
-        struct pairs p;
-        move_pairs(in, l, &firsts, target, &result->decrease, &p);
-        if (p.count == 0)
-            return; /* nothing left to win */
-        result->steps += p.count;
-        e[l] = in->loops->step_narrow(in->qp.n, in->g32, p.count, p.coef, p.row, in->up32[l], in->down32[l], &firsts);
-        if (in->qp.layers == 2)
-            e[1 - l] = scan(in, 1 - l);
-    }
-}
-
 /* Solves in f32 and in f64 by turns while f32 brings the violation down by half, and then in f64: what f32 has lost is
  * made up for by K_WW times what beta has moved in all, once a turn. */
 struct hg_inner_result hg_inner_solve(struct hg_inner *in, double eps, double shrink, bool exact, uint64_t max_steps)
@@ -369,7 +304,7 @@ struct hg_inner_result hg_inner_solve(struct hg_inner *in, double eps, double sh
     result.target = target;
     while (violation > target && narrow_down(in, target, e)) {
         look(in, e);
-        run_narrow(in, e, target, max_steps, &result);
+        run(in, e, target, max_steps, &result);
         widen(in, exact);
         if (!exact)
             return result;

@@ -208,8 +208,7 @@ static const uint32_t RECIPROCAL = 0x7ef311c7; /* less a float's bits: those of 
 
 /* Lanes hold the first best value that each has seen, and its place: one reduction a sweep, and no second look for the
  * place. Of equal lanes the least place is taken, which is the first of all, as elsewhere. A step takes about three
- * quarters of the time that it takes without, with the same bits where one pair moves (doc/tried.md). A cpu_level of 1
- * to 3 turns it off. */
+ * quarters of the time that it takes without, with the same bits (doc/tried.md). A cpu_level of 1 to 3 turns it off. */
 static const int lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 /* Returns which of the 16 entries from j on there are, of n. */
@@ -225,34 +224,19 @@ static size_t first_place(__m512 values, float value, __m512i places)
     return (size_t)_mm512_mask_reduce_min_epu32(equal, places);
 }
 
-/* Returns the lanes, with another value in those of a place. */
-static inline __m512 without(__m512 values, __m512i places, size_t place, __m512 other)
+/* Makes a step in f32 and finds the lowest F up with its place; of the highest F down the value alone, as no step asks
+ * for its place. */
+static struct hg_extremes step_narrow(size_t n, float *restrict g, double di, const float *ki, double dj,
+                                      const float *kj, const float *up, const float *down)
 {
-    return _mm512_mask_mov_ps(values, _mm512_cmpeq_epi32_mask(places, _mm512_set1_epi32((int)place)), other);
-}
-
-/* Returns v plus coef times the difference of two rows at the entries from j on. */
-static inline __m512 moved(__m512 v, __mmask16 in, size_t j, float coef, const float *ki, const float *kj)
-{
-    __m512 change = _mm512_mul_ps(_mm512_set1_ps(-coef), _mm512_maskz_loadu_ps(in, kj + j));
-    change = _mm512_fmadd_ps(_mm512_set1_ps(coef), _mm512_maskz_loadu_ps(in, ki + j), change);
-    return _mm512_add_ps(change, v);
-}
-
-/* Makes a step in f32 and finds the lowest F up with their places; of the highest F down the value alone, as no step
- * asks for its place. */
-static struct hg_extremes step_narrow(size_t n, float *restrict g, size_t count, const float *coef,
-                                      const float *const *row, const float *up, const float *down,
-                                      struct hg_firsts *firsts)
-{
-    const __m512 none = _mm512_set1_ps(INFINITY);
+    const __m512 ci = _mm512_set1_ps((float)di), cj = _mm512_set1_ps((float)dj), none = _mm512_set1_ps(INFINITY);
     __m512 low = none, high = _mm512_set1_ps(-INFINITY);
     __m512i here = _mm512_loadu_si512(lanes), at_low = here;
     for (size_t j = 0; j < n; j += 16, here = _mm512_add_epi32(here, _mm512_set1_epi32(16))) {
         __mmask16 in = inside(j, n);
-        __m512 v = moved(_mm512_maskz_loadu_ps(in, g + j), in, j, coef[0], row[0], row[1]);
-        if (count == 2)
-            v = moved(v, in, j, coef[1], row[2], row[3]);
+        __m512 change = _mm512_mul_ps(cj, _mm512_maskz_loadu_ps(in, kj + j));
+        change = _mm512_fmadd_ps(ci, _mm512_maskz_loadu_ps(in, ki + j), change);
+        __m512 v = _mm512_add_ps(change, _mm512_maskz_loadu_ps(in, g + j));
         _mm512_mask_storeu_ps(g + j, in, v);
         __m512 u = _mm512_mask_add_ps(none, in, v, _mm512_maskz_loadu_ps(in, up + j));
         __mmask16 lower = _mm512_cmp_ps_mask(u, low, _CMP_LT_OQ);
@@ -260,81 +244,39 @@ static struct hg_extremes step_narrow(size_t n, float *restrict g, size_t count,
         at_low = _mm512_mask_mov_epi32(at_low, lower, here);
         high = _mm512_mask_max_ps(high, in, _mm512_add_ps(v, _mm512_maskz_loadu_ps(in, down + j)), high);
     }
-    size_t found = 0;
-    for (float lowest; found < 2 && (lowest = _mm512_reduce_min_ps(low)) < INFINITY; found++) {
-        firsts->low[found] = lowest;
-        firsts->i[found] = first_place(low, lowest, at_low);
-        low = without(low, at_low, firsts->i[found], none);
-    }
-    firsts->count = found;
-    return (struct hg_extremes){ found > 0 ? firsts->low[0] : INFINITY, _mm512_reduce_max_ps(high),
-                                 found > 0 ? firsts->i[0] : n, n, 0 };
+    float lowest = _mm512_reduce_min_ps(low), highest = _mm512_reduce_max_ps(high);
+    return (struct hg_extremes){ lowest, highest, lowest < INFINITY ? first_place(low, lowest, at_low) : n, n, 0 };
 }
 
-struct best { /* gains of a first's partners, and their places */
-    __m512 gain;
-    __m512i at;
-};
-
-/* Looks at entries of F down w, and of row k and diagonal d, as partners of a first whose F up is f: gain v^2 / a with
- * 1 / a to 3 digits, by the complement of a float's bits and one step of Newton's method, x (2 - a x). */
-static inline void consider(struct best *best, __mmask16 in, __m512i here, __m512 w, __m512 f, __m512 k, __m512 d,
-                            __m512 tau)
+/* Chooses the partner: gain v^2 / a with 1 / a to 3 digits, by the complement of a float's bits and one step of
+ * Newton's method, x (2 - a x). */
+static size_t second_narrow(size_t n, const float *g, const float *down, double fi, const float *ki, double kii,
+                            const float *diagonal, double least)
 {
-    const __m512 two = _mm512_set1_ps(2);
-    __m512 v = _mm512_sub_ps(w, f), a = _mm512_max_ps(_mm512_fnmadd_ps(two, k, d), tau);
-    __m512 x = _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_set1_epi32((int)RECIPROCAL), _mm512_castps_si512(a)));
-    x = _mm512_mul_ps(x, _mm512_fnmadd_ps(a, x, two));
-    __mmask16 better = _mm512_mask_cmp_ps_mask(in, v, _mm512_setzero_ps(), _CMP_GT_OQ);
-    __m512 gain = _mm512_mul_ps(_mm512_mul_ps(v, v), x);
-    better = _mm512_mask_cmp_ps_mask(better, gain, best->gain, _CMP_GT_OQ);
-    best->gain = _mm512_mask_mov_ps(best->gain, better, gain);
-    best->at = _mm512_mask_mov_epi32(best->at, better, here);
-}
-
-static size_t place_of_best(const struct best *best, size_t n)
-{
-    float most = _mm512_reduce_max_ps(best->gain);
-    return most > 0 ? first_place(best->gain, most, best->at) : n;
-}
-
-/* Only a lane's best can be the second first's partner, where the best of all is taken. */
-static void second_narrow(size_t n, const float *g, const float *down, const struct hg_firsts *firsts,
-                          const float *const *row, const float *k_ii, const float *diagonal, double least, size_t *j)
-{
-    const size_t last = firsts->count - 1; /* the first itself, or a second one */
-    const __m512 tau = _mm512_set1_ps((float)least);
-    const __m512 f0 = _mm512_set1_ps(firsts->low[0]), f1 = _mm512_set1_ps(firsts->low[last]);
-    const __m512 k0 = _mm512_set1_ps(k_ii[0]), k1 = _mm512_set1_ps(k_ii[last]);
-    __m512i here = _mm512_loadu_si512(lanes);
-    struct best best[2] = { { _mm512_setzero_ps(), here }, { _mm512_setzero_ps(), here } };
-    for (size_t b = 0; b < n; b += 16, here = _mm512_add_epi32(here, _mm512_set1_epi32(16))) {
-        __mmask16 in = inside(b, n);
-        __m512 w = _mm512_add_ps(_mm512_maskz_loadu_ps(in, g + b), _mm512_maskz_loadu_ps(in, down + b));
-        __m512 d = _mm512_maskz_loadu_ps(in, diagonal + b);
-        consider(&best[0], in, here, w, f0, _mm512_maskz_loadu_ps(in, row[0] + b), _mm512_add_ps(k0, d), tau);
-        if (last == 1)
-            consider(&best[1], in, here, w, f1, _mm512_maskz_loadu_ps(in, row[1] + b), _mm512_add_ps(k1, d), tau);
+    const __m512 two = _mm512_set1_ps(2), k0 = _mm512_set1_ps((float)kii), tau = _mm512_set1_ps((float)least);
+    __m512 best = _mm512_setzero_ps(), fi_16 = _mm512_set1_ps((float)fi);
+    __m512i here = _mm512_loadu_si512(lanes), at = here;
+    for (size_t j = 0; j < n; j += 16, here = _mm512_add_epi32(here, _mm512_set1_epi32(16))) {
+        __mmask16 in = inside(j, n);
+        __m512 v = _mm512_add_ps(_mm512_maskz_loadu_ps(in, g + j), _mm512_maskz_loadu_ps(in, down + j));
+        v = _mm512_sub_ps(v, fi_16);
+        __m512 a = _mm512_add_ps(k0, _mm512_maskz_loadu_ps(in, diagonal + j));
+        a = _mm512_max_ps(_mm512_fnmadd_ps(two, _mm512_maskz_loadu_ps(in, ki + j), a), tau);
+        __m512 x = _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_set1_epi32((int)RECIPROCAL), _mm512_castps_si512(a)));
+        x = _mm512_mul_ps(x, _mm512_fnmadd_ps(a, x, two));
+        __mmask16 better = _mm512_mask_cmp_ps_mask(in, v, _mm512_setzero_ps(), _CMP_GT_OQ);
+        __m512 gain = _mm512_mul_ps(_mm512_mul_ps(v, v), x);
+        better = _mm512_mask_cmp_ps_mask(better, gain, best, _CMP_GT_OQ);
+        best = _mm512_mask_mov_ps(best, better, gain);
+        at = _mm512_mask_mov_epi32(at, better, here);
     }
-    j[0] = place_of_best(&best[0], n);
-    if (last == 1) {
-        best[1].gain = without(best[1].gain, best[1].at, j[0], _mm512_setzero_ps());
-        j[1] = place_of_best(&best[1], n);
-    }
+    float most = _mm512_reduce_max_ps(best);
+    return most > 0 ? first_place(best, most, at) : n;
 }
 
 #else
 
-STEP(step_pair, float, float, place_narrow, (double)FLT_MAX)
-
-static struct hg_extremes step_narrow(size_t n, float *g, size_t count, const float *coef, const float *const *row,
-                                      const float *up, const float *down, struct hg_firsts *firsts)
-{
-    (void)count; /* one pair, as there is one first */
-    struct hg_extremes e = step_pair(n, g, (double)coef[0], row[0], -(double)coef[0], row[1], up, down);
-    *firsts = (struct hg_firsts){ e.low < INFINITY, { e.i_low }, { (float)e.low } };
-    return e;
-}
+STEP(step_narrow, float, float, place_narrow, (double)FLT_MAX)
 
 /* 1 / a to 3 digits, a > 0: the exponent's complement, and one step of Newton's. */
 static inline float inverse(float a)
@@ -347,13 +289,7 @@ static inline float inverse(float a)
     return x * (2 - a * x);
 }
 
-SECOND(second_of_one, float, float, v * v * inverse(a), double least, 1, 1, least)
-
-static void second_narrow(size_t n, const float *g, const float *down, const struct hg_firsts *firsts,
-                          const float *const *row, const float *k_ii, const float *diagonal, double least, size_t *j)
-{
-    j[0] = second_of_one(n, g, down, (double)firsts->low[0], row[0], (double)k_ii[0], diagonal, least);
-}
+SECOND(second_narrow, float, float, v * v * inverse(a), double least, 1, 1, least)
 
 #endif
 

@@ -24,13 +24,6 @@ struct hg_unit {
     double f, k, tau;
 };
 
-/* The first entries of the pairs that a step in f32 moves side by side: that of the lowest F up, and where there is a
- * second, the lowest among entries whose places leave another remainder by 16. */
-struct hg_firsts {
-    size_t count, i[2];
-    float low[2];
-};
-
 struct hg_loops {
     struct hg_adders add;
     struct hg_extremes (*scan)(size_t n, const double *g, const double *up, const double *down);
@@ -49,15 +42,12 @@ struct hg_loops {
      * What is behind them in out, up to cap, may be overwritten. */
     size_t (*below)(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out, size_t cap);
     /* Do scan, step and second with everything in f32, second with no units but tau: about 1e-6 of the largest |g| is
-     * lost in a thousand steps, and second ranks by gains good to 3 digits. i_high of a step is not looked for. A step
-     * moves count pairs, g += sum over p of coef[p] (row[2 p] - row[2 p + 1]), as many as the firsts that the step
-     * before found: one but with AVX-512. second chooses a partner j[p] for each of the firsts, of row[p] and k_ii[p],
-     * which are different points; n where there is none. */
+     * lost in a thousand steps, and second ranks by gains good to 3 digits. */
     struct hg_extremes (*scan_narrow)(size_t n, const float *g, const float *up, const float *down);
-    struct hg_extremes (*step_narrow)(size_t n, float *g, size_t count, const float *coef, const float *const *row,
-                                      const float *up, const float *down, struct hg_firsts *firsts);
-    void (*second_narrow)(size_t n, const float *g, const float *down, const struct hg_firsts *firsts,
-                          const float *const *row, const float *k_ii, const float *diagonal, double tau, size_t *j);
+    struct hg_extremes (*step_narrow)(size_t n, float *g, double di, const float *ki, double dj, const float *kj,
+                                      const float *up, const float *down);
+    size_t (*second_narrow)(size_t n, const float *g, const float *down, double fi, const float *ki, double kii,
+                            const float *diagonal, double tau);
 };
 
 /* Picks the table of a level, which is as hg_cpu_level returns it. */
