@@ -96,6 +96,28 @@ TEST(mapped_bytes_are_those_of_the_file)
     assert_true(hg_file_remove(path));
 }
 
+/* POSIX replaces it, and the mapping keeps what was there; Windows refuses, and both files stay. */
+TEST(a_mapped_file_is_replaced_or_stays)
+{
+    const char *path = path_of("mapped"), *newer = path_of("newer");
+    size_t size = 0;
+    char bytes[8];
+    make_file(path, "12345", 5);
+    make_file(newer, "abc", 3);
+    int file = hg_file_open(path, HG_TO_READ);
+    char *mapped = hg_file_map(file, &size);
+    assert_true(hg_file_close(file));
+    errno = 0;
+    bool done = hg_file_rename(newer, path);
+    assert_true(done || errno == EACCES);
+    assert_memory_equal(mapped, "12345", 5);
+    assert_int_equal(bytes_of(path, bytes, sizeof bytes), done ? 3 : 5);
+    assert_memory_equal(bytes, done ? "abc" : "12345", done ? 3 : 5);
+    assert_true(done || hg_file_remove(newer));
+    hg_file_unmap(mapped, size);
+    assert_true(hg_file_remove(path));
+}
+
 TEST(a_folder_is_no_file_to_write)
 {
     struct hg_file_info info = hg_file_look(folder());
