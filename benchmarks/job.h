@@ -7,15 +7,15 @@
 
 /* One training and prediction. Given as arguments KEY=VALUE, the keys being the fields' names. */
 struct job {
-    const char *folder;  /* of x_train.f64 [n*d], y_train.f64 [n], x_test.f64 [n_test*d], y_test.f64 [n_test] */
-    const char *out;     /* prefix of the files that a contestant leaves: see job_save_model */
+    const char *folder; /* of x_train.f64 [n*d], y_train.f64 [n], x_test.f64 [n_test*d], y_test.f64 [n_test] */
+    const char *out;    /* prefix of the files that a contestant leaves: see job_save_model */
     size_t n, d, n_test;
-    int task;            /* hinge's and LIBSVM's value */
+    int task;           /* hinge's and LIBSVM's value */
     int threads, teams; /* teams: 1 where run_hinge is to tell what threads do alone and together */
     int times;          /* so many trainings, one after the other; 1 but where instructions are counted (README.md) */
-    double C, gamma, p;  /* p: nu for the nu tasks and one-class */
+    double C, gamma, p; /* p: nu for the nu tasks and one-class */
     double eps, cache_mb;
-    double limit;        /* seconds of training, and again of prediction; 0: none */
+    double limit; /* seconds of training, and again of prediction; 0: none */
 };
 
 struct job job_read(int argc, char **argv);

@@ -25,8 +25,8 @@ enum scaling {
 
 struct set {
     const char *name;
-    const char *file; /* FILE.train.xz and FILE.test.xz; NULL of a set that is made up */
-    hinge_task task;  /* regression is on targets with mean 0 and deviation 1 */
+    const char *file;   /* FILE.train.xz and FILE.test.xz; NULL of a set that is made up */
+    hinge_task task;    /* regression is on targets with mean 0 and deviation 1 */
     double C, gamma, p; /* p: nu for the nu tasks and one-class */
     enum scaling scaling;
     size_t max_rows; /* so many training rows, drawn at random; 0: all. Of a set that is made up: how many it has */
@@ -135,8 +135,8 @@ static void scale(const struct set *set, hinge_data *train, hinge_data *test)
                            test->x.rows, test->x.stride);
     if (set->scaling == AS_IS || set->scaling == STANDARD)
         return;
-    check(set->name,
-          hinge_scaling_fit(&scaling, &train->x, NULL, set->scaling == TO_SYMMETRIC ? -1 : 0, 1, &err), &err);
+    check(set->name, hinge_scaling_fit(&scaling, &train->x, NULL, set->scaling == TO_SYMMETRIC ? -1 : 0, 1, &err),
+          &err);
     for (size_t j = 0; j < scaling.n_features && set->scaling == BY_255; j++) {
         scaling.low[j] = 0;
         scaling.high[j] = 255;

@@ -17,10 +17,10 @@ static const int threads_of[LINES] = { 2, 4, 8, 16, 32, 64 };
 
 static struct {
     bool counts;
-    double alone, shared, jobs;  /* seconds outside of jobs, in them, and how many there were */
-    double predicted[LINES];     /* seconds of all jobs with so many threads */
-    double last;                 /* the processor time of the thread that trains when its last job ended */
-    double *piece;               /* of the job that runs: seconds of each piece */
+    double alone, shared, jobs; /* seconds outside of jobs, in them, and how many there were */
+    double predicted[LINES];    /* seconds of all jobs with so many threads */
+    double last;                /* the processor time of the thread that trains when its last job ended */
+    double *piece;              /* of the job that runs: seconds of each piece */
     size_t n_pieces;
 } counted;
 

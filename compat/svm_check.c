@@ -103,8 +103,8 @@ static const char *check_hinge(const struct svm_parameter *p)
 {
     const hinge_task_row *task = hgc_task(p->svm_type);
     if (!isfinite(p->eps) || (task->uses_C && !isfinite(p->C) && (task->uses_nu || !(p->C > 0))) ||
-        (task->uses_p && !isfinite(p->p)) ||
-        (kernel_row(p)->uses_gamma && !isfinite(p->gamma)) || (kernel_row(p)->uses_coef0 && !isfinite(p->coef0)))
+        (task->uses_p && !isfinite(p->p)) || (kernel_row(p)->uses_gamma && !isfinite(p->gamma)) ||
+        (kernel_row(p)->uses_coef0 && !isfinite(p->coef0)))
         return "a parameter is not a finite number";
     if (p->svm_type == C_SVC && p->nr_weight > 0 && (p->weight_label == NULL || p->weight == NULL))
         return "weight_label or weight is NULL";

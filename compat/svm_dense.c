@@ -14,8 +14,7 @@
 #include <string.h>
 
 static const char no_memory[] = "no memory for the examples as dense rows";
-static const char no_serial[] =
-    "precomputed kernel: an example does not begin with 0:serial, or has too few values";
+static const char no_serial[] = "precomputed kernel: an example does not begin with 0:serial, or has too few values";
 
 static bool is_precomputed(const struct svm_parameter *param)
 {
@@ -109,8 +108,8 @@ static void fill_kernel_values(struct hgc_dense *dense, const struct hg_columns 
 
 /* Allocates f64 rows, which together with hinge's own f32 copy of them are to take four fifths of the machine's memory
  * at most. A column of zeros stands where all examples are 0. */
-static const char *allocate(struct hgc_dense *dense, const struct svm_problem *prob,
-                            const struct svm_parameter *param, size_t columns)
+static const char *allocate(struct hgc_dense *dense, const struct svm_problem *prob, const struct svm_parameter *param,
+                            size_t columns)
 {
     size_t rows = (size_t)prob->l, cols = columns > 0 ? columns : 1;
     if ((double)rows * (double)cols * (sizeof(double) + sizeof(float)) > 0.8 * (double)hg_total_memory())

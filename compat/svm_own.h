@@ -13,9 +13,9 @@
 void hgc_print(const char *format, ...) HG_PRINTF(1, 2);
 /* Prints to stderr, which a program that silences the print function still shows: warnings, and why a call failed. */
 void hgc_warn(const char *format, ...) HG_PRINTF(1, 2);
-int hgc_threads(void);       /* 0: not set; 1 in a child */
+int hgc_threads(void); /* 0: not set; 1 in a child */
 void hgc_count_training(void);
-bool hgc_is_child(void);     /* of the process that trained first: its threads are not there */
+bool hgc_is_child(void); /* of the process that trained first: its threads are not there */
 
 /* The table's row of a type; NULL where LIBSVM has none of the number. */
 static inline const hinge_task_row *hgc_task(int svm_type)
@@ -69,9 +69,9 @@ const char *hgc_fault(const struct svm_problem *prob, const struct svm_parameter
 /* A problem as hinge takes it, owned. */
 struct hgc_dense {
     hinge_matrix x;
-    double *values;     /* of x */
-    double *y;          /* labels cut to integers, or targets; NULL for one-class */
-    size_t *serial;     /* precomputed: column of x of each example; otherwise NULL */
+    double *values; /* of x */
+    double *y;      /* labels cut to integers, or targets; NULL for one-class */
+    size_t *serial; /* precomputed: column of x of each example; otherwise NULL */
 };
 
 /* NULL, or a message; *dense is cleared then. */

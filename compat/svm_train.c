@@ -60,7 +60,7 @@ static bool wants_probability(const struct svm_parameter *p)
     return p->probability != 0;
 }
 
-static const double almost_0 = 1e-200;  /* a weight: hinge wants each class to have one; */
+static const double almost_0 = 1e-200; /* a weight: hinge wants each class to have one; */
 
 /* Makes hinge's parameters; class_labels: [2 nr_weight] room of the caller's, for the weights too. */
 static hinge_params params_of(const struct svm_parameter *p, const struct hgc_dense *dense, double *class_labels)
@@ -237,8 +237,8 @@ static struct svm_model *train(const struct job *job, const struct svm_problem *
 static void validate(const struct job *job, const struct svm_problem *prob, bool ok, int nr_fold, double *target)
 {
     hinge_error err = { HINGE_OK, 0, "" };
-    if (ok && hinge_cross_validate(&job->dense.x, job->dense.y, &job->params, nr_fold > 0 ? (size_t)nr_fold : 0,
-                                   target, NULL, &err) == HINGE_OK)
+    if (ok && hinge_cross_validate(&job->dense.x, job->dense.y, &job->params, nr_fold > 0 ? (size_t)nr_fold : 0, target,
+                                   NULL, &err) == HINGE_OK)
         return;
     if (ok)
         hgc_warn("ERROR: %s\n", err.text);

@@ -26,17 +26,17 @@ int main(int argc, char **argv)
 {
     hinge_model *model = NULL;
     hinge_error err;
-    hinge_status status =
-        argc > 1 ? hinge_model_load(&model, argv[1], NULL, &err)
-                 : hinge_model_parse(&model, "small model", small_model, strlen(small_model), NULL, &err);
+    hinge_status status = argc > 1
+                              ? hinge_model_load(&model, argv[1], NULL, &err)
+                              : hinge_model_parse(&model, "small model", small_model, strlen(small_model), NULL, &err);
     if (status != HINGE_OK) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
     hinge_kernel kernel = hinge_model_kernel(model);
     size_t d = hinge_model_n_features(model), n_problems = hinge_model_n_problems(model);
-    printf("%zu support vectors of %zu features, %zu classes, %s kernel, gamma %g\n", hinge_model_n_sv(model),
-           d, hinge_model_n_classes(model), hinge_kernel_info(kernel.type)->keyword, kernel.gamma);
+    printf("%zu support vectors of %zu features, %zu classes, %s kernel, gamma %g\n", hinge_model_n_sv(model), d,
+           hinge_model_n_classes(model), hinge_kernel_info(kernel.type)->keyword, kernel.gamma);
 
     /* Features that are not given are 0. */
     double *x = calloc(d, sizeof *x), *decisions = calloc(n_problems, sizeof *decisions), label;

@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-    PAIRS = 1024,    /* drawn to see whether cells can pay */
-    SAMPLE = 128,    /* points that choose a node's split */
-    LEAF = 512,      /* points of a leaf, where they vary at all */
+    PAIRS = 1024, /* drawn to see whether cells can pay */
+    SAMPLE = 128, /* points that choose a node's split */
+    LEAF = 512,   /* points of a leaf, where they vary at all */
     MOST_CELLS = 2048,
     MOST_DEPTH = 48
 };
@@ -42,7 +42,7 @@ bool hg_cells_may_pay(const struct hg_points *a, const struct hg_points *b, doub
 
 struct tree {
     const struct hg_points *points;
-    uint32_t *id; /* [n] points, those of a node side by side */
+    uint32_t *id;  /* [n] points, those of a node side by side */
     uint32_t *end; /* [n] of the leaves found so far, or NULL */
     size_t leaves, leaf;
 };
@@ -171,8 +171,7 @@ static void compare_some(void *arg, int thread, size_t first, size_t end)
     (void)thread;
     for (size_t a = first; a < end; a++)
         for (size_t c = 0; c < a; c++)
-            b->cells->far[a * count + c] =
-                hg_cells_are_far(b->box + 2 * a * d, b->box + 2 * c * d, d, b->distance2);
+            b->cells->far[a * count + c] = hg_cells_are_far(b->box + 2 * a * d, b->box + 2 * c * d, d, b->distance2);
 }
 
 /* Compares all pairs of boxes, and adds up the share of pairs of points whose cells are near: it says whether cells are

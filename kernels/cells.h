@@ -42,7 +42,7 @@ struct hg_stretches {
     size_t count;
     struct {
         uint32_t cell, end; /* from where the one before ends */
-    } *of; /* [rows] */
+    } * of;                 /* [rows] */
 };
 
 void hg_cells_stretches(const struct hg_cells *cells, const uint32_t *ids, size_t n, struct hg_stretches *stretches);

@@ -127,7 +127,7 @@ void hg_decode_codes(const struct hg_codes *codes, const uint8_t *code, size_t n
 
 /* Takes 64 columns at a time, whose sums stay in registers, over all rows, or over 16 where sums are in f32. */
 void hg_sum_codes(size_t n_rows, const double *coef, bool narrow, const struct hg_codes *codes, const uint8_t *code,
-               size_t n, double *restrict g)
+                  size_t n, double *restrict g)
 {
     size_t at_once = narrow ? NARROW_ROWS : n_rows;
     for (size_t b = 0; b < n; b += AT_ONCE)

@@ -82,8 +82,8 @@ hinge_status hg_equal_table_init(struct hg_equal_table *t, const struct hg_point
     size_t n = points->n;
     for (t->slots = 16; t->slots < 2 * n; t->slots *= 2)
         ;
-    HG_TRY(HG_MAKE(err, "a table of equal rows", HG_ZEROS(t->slot, t->slots), HG_ZEROS(t->next, n),
-                   HG_ARRAY(t->hash, n)));
+    HG_TRY(
+        HG_MAKE(err, "a table of equal rows", HG_ZEROS(t->slot, t->slots), HG_ZEROS(t->next, n), HG_ARRAY(t->hash, n)));
     hg_share(threads, n, 512, hash_points, &(struct hashing){ t, points });
     for (size_t i = n; i-- > 0;) { /* so that the first comes first */
         uint32_t *slot = slot_of(t, points, points, i, t->hash[i]);

@@ -16,13 +16,13 @@
 
 /* ---- work space: X_I and its norms once, the rest a thread ------------------------------------------------------- */
 
-struct work { /* of one thread */
+struct work {                /* of one thread */
     void *dots, *b, *norm_b; /* [most_rows * tile_cols] products; the right side and its norms */
-    void *room; /* the maker's */
-    uint32_t *ids; /* [tile_cols] points of the tile */
-    void **row;    /* [most_rows] where each row of a part goes */
-    uint8_t *near; /* [cells] those that some column of the tile is near to; where there are cells */
-    struct hg_match *match; /* [cols] columns of the tile that are equal to rows asked for */
+    void *room;              /* the maker's */
+    uint32_t *ids;           /* [tile_cols] points of the tile */
+    void **row;              /* [most_rows] where each row of a part goes */
+    uint8_t *near;           /* [cells] those that some column of the tile is near to; where there are cells */
+    struct hg_match *match;  /* [cols] columns of the tile that are equal to rows asked for */
     size_t n_match;
     uint64_t values;     /* made */
     double last;         /* when it looked at the clock last */
@@ -34,14 +34,14 @@ struct batch { /* rows that are made together, for all threads */
     const struct hg_fetch *f;
     size_t row0, count; /* of those asked for; at most max_rows */
     struct hg_left left;
-    bool is_set;        /* the left side, by whoever began; otherwise its vectors are still to be set */
-    size_t width;       /* columns of a tile */
-    int failed;         /* status */
-    uint64_t values;    /* made */
-    hinge_stages spent; /* where threads' seconds went */
-    int adding;         /* a thread adds its own to spent */
-    void *norm;    /* [max_rows] of its points, */
-    uint32_t *ids; /* [max_rows] which are these */
+    bool is_set;                   /* the left side, by whoever began; otherwise its vectors are still to be set */
+    size_t width;                  /* columns of a tile */
+    int failed;                    /* status */
+    uint64_t values;               /* made */
+    hinge_stages spent;            /* where threads' seconds went */
+    int adding;                    /* a thread adds its own to spent */
+    void *norm;                    /* [max_rows] of its points, */
+    uint32_t *ids;                 /* [max_rows] which are these */
     struct hg_stretches stretches; /* where there are cells */
 };
 
@@ -100,11 +100,11 @@ static void gather_norms(const struct hg_gram *g, const uint32_t *ids, size_t co
         hg_gather(g->norms, hg_size_of(g->tiler.type), ids, count, out);
 }
 
-struct kept { /* a right side that is kept: g->kept_bytes of g->kept, tile by tile */
-    uint64_t *list;   /* hg_fetch's, of the last fetch that saw these columns */
-    uint32_t *ids;    /* [tile_cols] */
-    void *norms;      /* [tile_cols] */
-    uint8_t *near;    /* [cells] as struct work's */
+struct kept {       /* a right side that is kept: g->kept_bytes of g->kept, tile by tile */
+    uint64_t *list; /* hg_fetch's, of the last fetch that saw these columns */
+    uint32_t *ids;  /* [tile_cols] */
+    void *norms;    /* [tile_cols] */
+    uint8_t *near;  /* [cells] as struct work's */
     void *x;
 };
 
@@ -410,8 +410,7 @@ static hinge_status diagonal(const struct hg_rows *super, double *out, double *s
 {
     const struct hg_gram *g = (const struct hg_gram *)super;
     const struct hg_kernel_row *row = hg_kernel_row(g->tiler.kernel.type);
-    bool hides = row->bounded && super->type == HINGE_F32 && !g->tiler.maker->exact &&
-                 g->tiler.maker->tabulate == NULL;
+    bool hides = row->bounded && super->type == HINGE_F32 && !g->tiler.maker->exact && g->tiler.maker->tabulate == NULL;
     double *x = hg_alloc(HG_MAX(g->tiler.d, (size_t)1), sizeof *x);
     hinge_status status = x != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < super->n && status == HINGE_OK; i++) {
@@ -455,8 +454,8 @@ static const struct hg_rows_ops ops = { diagonal, fetch };
  * (super.adds) where the maker can add without writing values and making them again is cheaper than reading them: then
  * nobody keeps them. */
 hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const struct hg_points *points,
-                          const uint32_t *subset, size_t n, const uint32_t *column, const void *norms,
-                          int threads, hinge_error *err)
+                          const uint32_t *subset, size_t n, const uint32_t *column, const void *norms, int threads,
+                          hinge_error *err)
 {
     memset(g, 0, sizeof *g);
     g->tiler = *tiler;
@@ -468,8 +467,9 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->tiler.close = close_for(g, subset, n);
     hg_tiler_choose(&g->tiler, points);
     const struct hg_maker *maker = g->tiler.maker;
-    g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads,
-                                 .cost = maker->cost(&g->tiler, points).reads };
+    g->super = (struct hg_rows){
+        .ops = &ops, .n = n, .type = tiler->type, .threads = threads, .cost = maker->cost(&g->tiler, points).reads
+    };
     if (points->cells != NULL)
         g->super.cost *= points->cells->near;
     g->super.adds = maker->add != NULL && hg_is_cheap(g->super.cost);
@@ -477,7 +477,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     size_t whole = maker->panel != 0 ? maker->panel / size : 16, fit = ((size_t)8 << 20) / bytes / whole * whole;
     g->tile_cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX(fit, HG_MAX(whole, (size_t)32)));
     g->tile_cols = HG_MIN(g->tile_cols, HG_MAX((n + 63) / 64, (size_t)1) * 64); /* whole panels */
-    if (maker->whole_cols != 0) /* however few the points */
+    if (maker->whole_cols != 0)                                                 /* however few the points */
         g->tile_cols = maker->whole_cols;
     g->max_rows = HG_MIN((size_t)2048, HG_MAX((size_t)64, ((size_t)32 << 20) / bytes));
     g->max_rows = HG_MIN(g->max_rows, HG_MAX(n, (size_t)1));

@@ -14,18 +14,18 @@
 struct hg_gram {
     struct hg_rows super;
     struct hg_tiler tiler;
-    struct hg_points points; /* of these */
-    const uint32_t *subset;  /* [super.n] points of this source; NULL: all */
-    const void *norms;       /* [points.n] in the tiler's type; NULL where not needed */
-    struct hg_table table;   /* the tiler's, where its maker wants one */
-    uint32_t *order;         /* [super.n] the source's points by cell; NULL: no cells */
-    struct hg_equal equal;   /* RBF by norms; otherwise empty */
+    struct hg_points points;    /* of these */
+    const uint32_t *subset;     /* [super.n] points of this source; NULL: all */
+    const void *norms;          /* [points.n] in the tiler's type; NULL where not needed */
+    struct hg_table table;      /* the tiler's, where its maker wants one */
+    uint32_t *order;            /* [super.n] the source's points by cell; NULL: no cells */
+    struct hg_equal equal;      /* RBF by norms; otherwise empty */
     size_t tile_cols, max_rows; /* columns of a tile, and rows that are made together, at most */
-    void *work;              /* per thread and for the rows asked: allocated once */
+    void *work;                 /* per thread and for the rows asked: allocated once */
     size_t work_bytes;
-    struct hg_arena *lent;   /* the caller's, for what is kept; or NULL */
-    char *kept;              /* right sides by tile, for fetches of the same columns; or NULL */
-    size_t kept_bytes;       /* of a tile */
+    struct hg_arena *lent; /* the caller's, for what is kept; or NULL */
+    char *kept;            /* right sides by tile, for fetches of the same columns; or NULL */
+    size_t kept_bytes;     /* of a tile */
 };
 
 /* Makes a source of the points subset [n] (NULL: all, and n = points->n). Rows are numbered 0 .. n - 1. `tiler` must

@@ -44,7 +44,7 @@ struct hg_hamming_kind {
     double *common, *rare; /* [d] rare: NaN where all points have one value */
     uint32_t *line;        /* [d] where a feature's line is in a panel */
     double step2, listed;
-    size_t longest;        /* of all lists, as they are */
+    size_t longest; /* of all lists, as they are */
 };
 /* Sets features, step2 and line by common, rare and longest; false, and features 0: steps differ, or points may differ
  * in HG_COUNTS features or more. */

@@ -28,38 +28,38 @@ enum { COLS = HG_INTEGER_COLS };
 /* Makes a loop of steps on vectors: ROWS rows by VECTORS vectors of columns at a time, then what is left of the rows,
  * one by one. load, all, add, store: of a vector; all: one word everywhere; add(sum, p, l): of the products of a
  * panel's words and a row's. */
-#define LOOP(NAME, TARGET, VEC, WIDTH, ROWS, VECTORS, ZERO, LOAD, ALL, ADD, STORE)                                     \
-    TARGET static inline __attribute__((always_inline)) void GLUE(NAME, _block)(                                       \
-        const uint32_t *left, size_t lead, int rows, const uint32_t *panel, size_t words, int32_t *out, size_t ld)     \
-    {                                                                                                                  \
-        VEC sum[ROWS][VECTORS];                                                                                        \
-        for (int r = 0; r < rows; r++)                                                                                 \
-            for (int v = 0; v < (VECTORS); v++)                                                                        \
-                sum[r][v] = ZERO;                                                                                      \
-        for (size_t w = 0; w < words; w++, panel += COLS) {                                                            \
-            VEC p[VECTORS];                                                                                            \
-            for (int v = 0; v < (VECTORS); v++)                                                                        \
-                p[v] = LOAD(panel + v * (WIDTH));                                                                      \
-            for (int r = 0; r < rows; r++) {                                                                           \
-                VEC l = ALL(left[(size_t)r * lead + w]);                                                               \
-                for (int v = 0; v < (VECTORS); v++)                                                                    \
-                    sum[r][v] = ADD(sum[r][v], p[v], l);                                                               \
-            }                                                                                                          \
-        }                                                                                                              \
-        for (int r = 0; r < rows; r++)                                                                                 \
-            for (int v = 0; v < (VECTORS); v++)                                                                        \
-                STORE(out + (size_t)r * ld + v * (WIDTH), sum[r][v]);                                                  \
-    }                                                                                                                  \
-    TARGET static void NAME(const uint32_t *left, size_t lead, size_t rows, const uint32_t *panel, size_t words,       \
-                            int32_t *out, size_t ld)                                                                   \
-    {                                                                                                                  \
-        size_t r = 0;                                                                                                  \
-        for (; r + (ROWS) <= rows; r += (ROWS))                                                                        \
-            for (int c = 0; c < COLS; c += (WIDTH) * (VECTORS))                                                        \
-                GLUE(NAME, _block)(left + r * lead, lead, ROWS, panel + c, words, out + r * ld + c, ld);               \
-        for (; r < rows; r++)                                                                                          \
-            for (int c = 0; c < COLS; c += (WIDTH) * (VECTORS))                                                        \
-                GLUE(NAME, _block)(left + r * lead, lead, 1, panel + c, words, out + r * ld + c, ld);                  \
+#define LOOP(NAME, TARGET, VEC, WIDTH, ROWS, VECTORS, ZERO, LOAD, ALL, ADD, STORE) \
+    TARGET static inline __attribute__((always_inline)) void GLUE(NAME, _block)( \
+        const uint32_t *left, size_t lead, int rows, const uint32_t *panel, size_t words, int32_t *out, size_t ld) \
+    { \
+        VEC sum[ROWS][VECTORS]; \
+        for (int r = 0; r < rows; r++) \
+            for (int v = 0; v < (VECTORS); v++) \
+                sum[r][v] = ZERO; \
+        for (size_t w = 0; w < words; w++, panel += COLS) { \
+            VEC p[VECTORS]; \
+            for (int v = 0; v < (VECTORS); v++) \
+                p[v] = LOAD(panel + v * (WIDTH)); \
+            for (int r = 0; r < rows; r++) { \
+                VEC l = ALL(left[(size_t)r * lead + w]); \
+                for (int v = 0; v < (VECTORS); v++) \
+                    sum[r][v] = ADD(sum[r][v], p[v], l); \
+            } \
+        } \
+        for (int r = 0; r < rows; r++) \
+            for (int v = 0; v < (VECTORS); v++) \
+                STORE(out + (size_t)r * ld + v * (WIDTH), sum[r][v]); \
+    } \
+    TARGET static void NAME(const uint32_t *left, size_t lead, size_t rows, const uint32_t *panel, size_t words, \
+                            int32_t *out, size_t ld) \
+    { \
+        size_t r = 0; \
+        for (; r + (ROWS) <= rows; r += (ROWS)) \
+            for (int c = 0; c < COLS; c += (WIDTH) * (VECTORS)) \
+                GLUE(NAME, _block)(left + r * lead, lead, ROWS, panel + c, words, out + r * ld + c, ld); \
+        for (; r < rows; r++) \
+            for (int c = 0; c < COLS; c += (WIDTH) * (VECTORS)) \
+                GLUE(NAME, _block)(left + r * lead, lead, 1, panel + c, words, out + r * ld + c, ld); \
     }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -67,12 +67,12 @@ enum { COLS = HG_INTEGER_COLS };
 #if NUMBER == 4
 
 #define NONE
-#define LOAD512(p)        _mm512_loadu_si512((const void *)(p))
-#define ALL512(w)         _mm512_set1_epi32((int)(w))
-#define STORE512(p, s)    _mm512_storeu_si512((void *)(p), s)
+#define LOAD512(p) _mm512_loadu_si512((const void *)(p))
+#define ALL512(w) _mm512_set1_epi32((int)(w))
+#define STORE512(p, s) _mm512_storeu_si512((void *)(p), s)
 #define HALVES512(s, p, l) _mm512_add_epi32(s, _mm512_madd_epi16(p, l))
 #define BYTES512(s, p, l) _mm512_dpbusd_epi32(s, p, l)
-#define BITS512(s, p, l)  _mm512_add_epi32(s, _mm512_popcnt_epi32(_mm512_xor_si512(p, l)))
+#define BITS512(s, p, l) _mm512_add_epi32(s, _mm512_popcnt_epi32(_mm512_xor_si512(p, l)))
 
 LOOP(halves, NONE, __m512i, 16, 6, 4, _mm512_setzero_si512(), LOAD512, ALL512, HALVES512, STORE512)
 LOOP(bytes, __attribute__((target("avx512vnni"))), __m512i, 16, 6, 4, _mm512_setzero_si512(), LOAD512, ALL512, BYTES512,
@@ -83,9 +83,9 @@ LOOP(bits, __attribute__((target("avx512vpopcntdq"))), __m512i, 16, 6, 4, _mm512
 #elif NUMBER == 3
 
 #define NONE
-#define LOAD256(p)        _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define ALL256(w)         _mm256_set1_epi32((int)(w))
-#define STORE256(p, s)    _mm256_storeu_si256((__m256i *)(void *)(p), s)
+#define LOAD256(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define ALL256(w) _mm256_set1_epi32((int)(w))
+#define STORE256(p, s) _mm256_storeu_si256((__m256i *)(void *)(p), s)
 #define HALVES256(s, p, l) _mm256_add_epi32(s, _mm256_madd_epi16(p, l))
 #define BYTES256(s, p, l) _mm256_dpbusd_avx_epi32(s, p, l)
 
@@ -96,8 +96,8 @@ static inline __m256i add_bits(__m256i s, __m256i p, __m256i l)
                                            2, 3, 2, 3, 3, 4);
     const __m256i low = _mm256_set1_epi8(15);
     __m256i x = _mm256_xor_si256(p, l), high = _mm256_and_si256(_mm256_srli_epi32(x, 4), low);
-    __m256i count = _mm256_add_epi8(_mm256_shuffle_epi8(table, _mm256_and_si256(x, low)),
-                                    _mm256_shuffle_epi8(table, high));
+    __m256i count =
+        _mm256_add_epi8(_mm256_shuffle_epi8(table, _mm256_and_si256(x, low)), _mm256_shuffle_epi8(table, high));
     __m256i pairs = _mm256_maddubs_epi16(count, _mm256_set1_epi8(1));
     return _mm256_add_epi32(s, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
@@ -114,9 +114,9 @@ LOOP(bits, NONE, __m256i, 8, 3, 2, _mm256_setzero_si256(), LOAD256, ALL256, add_
 /* Makes products of halves word by word, and counts of bits: SSE2's instructions, or as compilers have it. */
 #ifdef __SSE2__
 #define NONE
-#define LOAD128(p)        _mm_loadu_si128((const __m128i *)(const void *)(p))
-#define ALL128(w)         _mm_set1_epi32((int)(w))
-#define STORE128(p, s)    _mm_storeu_si128((__m128i *)(void *)(p), s)
+#define LOAD128(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define ALL128(w) _mm_set1_epi32((int)(w))
+#define STORE128(p, s) _mm_storeu_si128((__m128i *)(void *)(p), s)
 #define HALVES128(s, p, l) _mm_add_epi32(s, _mm_madd_epi16(p, l))
 
 LOOP(halves, NONE, __m128i, 4, 4, 2, _mm_setzero_si128(), LOAD128, ALL128, HALVES128, STORE128)
@@ -139,10 +139,10 @@ static void halves(const uint32_t *left, size_t lead, size_t rows, const uint32_
 
 #ifdef __ARM_FEATURE_DOTPROD
 #define NONE
-#define LOAD_SDOT(p)         vreinterpretq_s32_u32(veorq_u32(vld1q_u32(p), vdupq_n_u32(0x80808080U))) /* k - 128 */
-#define ALL_SDOT(w)          vdupq_n_s32((int32_t)(w))
-#define STORE_SDOT(p, s)     vst1q_s32(p, s)
-#define SDOT(s, p, l)        vdotq_s32(s, vreinterpretq_s8_s32(p), vreinterpretq_s8_s32(l))
+#define LOAD_SDOT(p) vreinterpretq_s32_u32(veorq_u32(vld1q_u32(p), vdupq_n_u32(0x80808080U))) /* k - 128 */
+#define ALL_SDOT(w) vdupq_n_s32((int32_t)(w))
+#define STORE_SDOT(p, s) vst1q_s32(p, s)
+#define SDOT(s, p, l) vdotq_s32(s, vreinterpretq_s8_s32(p), vreinterpretq_s8_s32(l))
 
 LOOP(sdots, NONE, int32x4_t, 4, 6, 4, vdupq_n_s32(0), LOAD_SDOT, ALL_SDOT, SDOT, STORE_SDOT)
 
@@ -204,8 +204,8 @@ static void measure(const struct hg_integer_row *row, size_t n, const int32_t *p
         const double base = row->base + row->half * (double)row->square, linear = row->linear, half = row->half;
 #pragma omp simd
         for (size_t c = 0; c < COLS; c++)
-            dot[c] = base + linear * (double)(int32_t)sums[c] +
-                     half * ((double)(int32_t)squares[c] - (double)distance[c]);
+            dot[c] =
+                base + linear * (double)(int32_t)sums[c] + half * ((double)(int32_t)squares[c] - (double)distance[c]);
     }
     float *out32 = out;
     double *out64 = out;

@@ -312,8 +312,8 @@ static hinge_status sum_rows(struct hg_integers *n, size_t rows, int threads, hi
     return status;
 }
 
-static hinge_status take(struct hg_integers *n, const struct hg_points *points, const struct hg_grid *given,
-                         bool rough, int level, int threads, hinge_error *err)
+static hinge_status take(struct hg_integers *n, const struct hg_points *points, const struct hg_grid *given, bool rough,
+                         int level, int threads, hinge_error *err)
 {
     *n = (struct hg_integers){ .n = points->n, .d = points->x.cols };
     if (n->n == 0 || n->d == 0)
@@ -332,8 +332,8 @@ static hinge_status take(struct hg_integers *n, const struct hg_points *points, 
     return status;
 }
 
-hinge_status hg_integers_init(struct hg_integers *n, const struct hg_points *points, bool rough, int level,
-                              int threads, hinge_error *err)
+hinge_status hg_integers_init(struct hg_integers *n, const struct hg_points *points, bool rough, int level, int threads,
+                              hinge_error *err)
 {
     return take(n, points, NULL, rough, level, threads, err);
 }

@@ -14,28 +14,28 @@ struct hg_points;
 struct hg_integer_loop;
 
 enum {
-    HG_INTEGER_COLS = 64,  /* of a panel of words, */
-    HG_INTEGER_HEAD = 3,   /* before which it has three lines: what a distance adds, sums of k^2, sums of k */
-    HG_INTEGER_ROWS = 60   /* of a part of a tile: whole blocks of the loops' rows */
+    HG_INTEGER_COLS = 64, /* of a panel of words, */
+    HG_INTEGER_HEAD = 3,  /* before which it has three lines: what a distance adds, sums of k^2, sums of k */
+    HG_INTEGER_ROWS = 60  /* of a part of a tile: whole blocks of the loops' rows */
 };
 
 /* Which numbers there are. */
 struct hg_grid {
     double origin, step;
-    int most;  /* the largest k; 0: points are not like that */
-    bool bits; /* k is 0 or 1, and products are made of bits */
+    int most;   /* the largest k; 0: points are not like that */
+    bool bits;  /* k is 0 or 1, and products are made of bits */
     bool rough; /* values are off their places by what f32 rounds, and so are kernel values: tiles in f64 are made
                  * otherwise */
 };
 
 struct hg_integers {
-    struct hg_grid grid;   /* grid.most 0: empty */
+    struct hg_grid grid; /* grid.most 0: empty */
     size_t n, d, stride;
-    const uint8_t *code;   /* [n * stride] k of point i, or its byte, is code[row * stride ..], row = order[i] */
-    const uint32_t *order; /* or NULL: row i */
-    uint8_t flip;          /* k is a byte's bits but for these */
-    uint8_t one;           /* a bit is 1 where the byte is this */
-    uint8_t *own;          /* the code, where it is a copy */
+    const uint8_t *code;    /* [n * stride] k of point i, or its byte, is code[row * stride ..], row = order[i] */
+    const uint32_t *order;  /* or NULL: row i */
+    uint8_t flip;           /* k is a byte's bits but for these */
+    uint8_t one;            /* a bit is 1 where the byte is this */
+    uint8_t *own;           /* the code, where it is a copy */
     uint32_t *square, *sum; /* [rows] sums of k^2 and k of each row; one block */
     const struct hg_integer_loop *loop; /* that makes products, for the level asked for */
 };

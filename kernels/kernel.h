@@ -27,7 +27,7 @@ struct hg_kernel_row {
     hinge_kernel_row told; /* keyword, type, and which parameters it uses */
     enum hg_kernel_source source;
     enum hg_difference difference; /* HG_FROM_DIFFERENCES */
-    bool is_1_of_equal; /* K(x, x) = 1 */
+    bool is_1_of_equal;            /* K(x, x) = 1 */
     /* A function k of t = gamma ||x - z||^2 alone, which falls from k(0) = 1 to 0, and whose slope falls as well; t - k
      * / slope and sqrt(t) - k / (2 sqrt(t) slope) rise where they are positive (lib/model/doubt.c). Its map takes
      * squared norms beside the dot product: points are centred, as that changes no value, and norms lose fewer digits.

@@ -54,8 +54,8 @@ static void set_panel(void *panel, const void *vectors, size_t ld, size_t count,
 
 /* Makes each panel by way of `rows`, its vectors in the type asked for: they come from anywhere, and are read column by
  * column. */
-void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
-                      hinge_dtype type, void *panels, void *rows, size_t ld)
+void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count, hinge_dtype type,
+                      void *panels, void *rows, size_t ld)
 {
     size_t width = hg_panel_cols(type), d = points->x.cols;
     for (size_t c = 0; c < count; c += width) {
@@ -166,9 +166,7 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
     void *to[HG_TILE_ROWS];
     for (size_t r = 0; r < m; r++)
         to[r] = hg_row_of_part(t, p, r);
-    struct hg_panel_job job = {
-        .kernel = &t->kernel, .lists = &p->left->lists, .sums = sums, .into = p->sums
-    };
+    struct hg_panel_job job = { .kernel = &t->kernel, .lists = &p->left->lists, .sums = sums, .into = p->sums };
     size_t at_once = p->left->lists.stretches > 1 ? ROWS_AT_ONCE : m;
     for (size_t c = 0; c < count; c += width) {
         const void *panel = (const char *)p->right->x + c * t->d * size;
@@ -187,14 +185,16 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
     return HINGE_OK;
 }
 
-#define NEEDS                                                                                                     \
+#define NEEDS \
     "rows of at most 16777215 features, which in f64 and by a kernel of distances are not long beside their distance"
 
 /* Both are one maker but for the zeros of its left sides, hg_tiler.dense. */
 #define BY_PANELS(called, word, fit) \
-    { .name = called, .asked = word, .keeps = true, .most_rows = HG_TILE_ROWS, .panel = HG_PANEL_BYTES, .can = can, \
-      .fits = fit, .needs = NEEDS, .cost = hg_cost_lists, .room = hg_panels_room, .lay_left = lay_left, \
-      .right_bytes = hg_panels_right_bytes, .set_left = set_left, .set_right = hg_panels_set_right, \
-      .products = products }
+    { \
+        .name = called, .asked = word, .keeps = true, .most_rows = HG_TILE_ROWS, .panel = HG_PANEL_BYTES, .can = can, \
+        .fits = fit, .needs = NEEDS, .cost = hg_cost_lists, .room = hg_panels_room, .lay_left = lay_left, \
+        .right_bytes = hg_panels_right_bytes, .set_left = set_left, .set_right = hg_panels_set_right, \
+        .products = products \
+    }
 const struct hg_maker hg_by_panels = BY_PANELS("panels", HINGE_MAKER_PANELS, fits_panels);
 const struct hg_maker hg_by_lists = BY_PANELS("lists", HINGE_MAKER_LISTS, fits_lists);

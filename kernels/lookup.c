@@ -21,8 +21,6 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
     return HINGE_OK;
 }
 
-const struct hg_maker hg_lookup = { .name = "matrix",
-                                    .most_rows = HG_TILE_ROWS,
-                                    .source = HG_FROM_MATRIX,
-                                    .cost = hg_cost_given,
-                                    .products = products };
+const struct hg_maker hg_lookup = {
+    .name = "matrix", .most_rows = HG_TILE_ROWS, .source = HG_FROM_MATRIX, .cost = hg_cost_given, .products = products
+};

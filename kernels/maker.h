@@ -56,8 +56,8 @@ static inline uint32_t hg_origin_point(const struct hg_origin *o, size_t i)
 /* The two sides of a tile. norm may be NULL where the kernel needs none. */
 struct hg_left {
     size_t ld;
-    const void *x;    /* [rows * ld] */
-    const void *norm; /* [rows] */
+    const void *x;               /* [rows * ld] */
+    const void *norm;            /* [rows] */
     struct hg_lists lists;       /* or */
     struct hg_gathered gathered; /* instead of x */
     struct hg_origin origin;
@@ -75,9 +75,9 @@ struct hg_part_of_tile {
     const struct hg_left *left;
     const struct hg_right *right;
     size_t row0, m, ld;
-    void *dots;       /* [m * ld] work space, 64-byte aligned */
-    void *room;       /* hg_maker's */
-    void *const *out; /* [m] where row r of the values goes; NULL, or out NULL: to row r of dots */
+    void *dots;                 /* [m * ld] work space, 64-byte aligned */
+    void *room;                 /* hg_maker's */
+    void *const *out;           /* [m] where row r of the values goes; NULL, or out NULL: to row r of dots */
     const struct hg_sums *sums; /* of_distance: values are not kept, but summed; or NULL */
 };
 
@@ -90,11 +90,11 @@ struct hg_cost {
 /* Describes a maker as the loop over tiles knows it. Of sides and values it is asked within a team, where BLAS has
  * one thread a call (lib/base/team.h). */
 struct hg_maker {
-    const char *name;  /* in reports */
-    hinge_maker asked; /* the word by which a caller asks for it */
+    const char *name;             /* in reports */
+    hinge_maker asked;            /* the word by which a caller asks for it */
     enum hg_kernel_source source; /* of the kernels that it is for; dot products where a row does not say */
-    bool keeps;        /* its right sides take so long to make that they are kept for the next time */
-    bool exact;        /* RBF: equal points are found to be so, and norms are not needed */
+    bool keeps;                   /* its right sides take so long to make that they are kept for the next time */
+    bool exact;                   /* RBF: equal points are found to be so, and norms are not needed */
     bool plain;        /* its sides are vectors as they are: where points lie like that they are not copied */
     size_t most_rows;  /* of a part of a tile */
     size_t whole_cols; /* of every tile; 0: as many as cache and points have room for, */
@@ -180,8 +180,8 @@ static inline size_t hg_panels_size(size_t count, size_t d, hinge_dtype type)
 
 /* Makes panels of vectors ids[0..count) (NULL: first ..); rows: work space for one panel's vectors, [hg_panel_cols *
  * ld]. */
-void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
-                      hinge_dtype type, void *panels, void *rows, size_t ld);
+void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count, hinge_dtype type,
+                      void *panels, void *rows, size_t ld);
 
 /* Sides by panels: the room for one panel's vectors, and the panels of a tile's columns. */
 size_t hg_panels_room(const struct hg_tiler *t);

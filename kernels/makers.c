@@ -21,8 +21,8 @@ static bool serves(const struct hg_maker *maker, const struct hg_tiler *t, const
 void hg_tiler_choose(struct hg_tiler *t, const struct hg_points *points)
 {
     size_t k = 0;
-    t->dense = t->asked == HINGE_MAKER_PANELS ||
-               (t->asked != HINGE_MAKER_LISTS && hg_lists_are_dense(points->nonzeros, t->d));
+    t->dense =
+        t->asked == HINGE_MAKER_PANELS || (t->asked != HINGE_MAKER_LISTS && hg_lists_are_dense(points->nonzeros, t->d));
     while (!serves(MAKERS[k], t, points))
         k++;
     t->maker = MAKERS[k];
@@ -55,6 +55,5 @@ hinge_status hg_maker_check_kernel(hinge_maker asked, const hinge_kernel *kernel
     const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
     if (asked == HINGE_MAKER_AUTO || row->source == HG_FROM_DOTS)
         return HINGE_OK;
-    return hg_fail(err, HINGE_EINVAL, "maker: a %s kernel's values are not made of dot products",
-                   row->told.keyword);
+    return hg_fail(err, HINGE_EINVAL, "maker: a %s kernel's values are not made of dot products", row->told.keyword);
 }

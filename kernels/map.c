@@ -46,10 +46,10 @@
 #include <immintrin.h>
 #endif
 
-#define LOG2E    1.4426950408889634074
+#define LOG2E 1.4426950408889634074
 #define LOG2E_LO 2.0355273740931033e-17 /* log2(e) - (double)LOG2E */
-#define SHIFT32  (12582912.0F + 126.0F)
-#define SHIFT64  (6755399441055744.0 + 1022.0)
+#define SHIFT32 (12582912.0F + 126.0F)
+#define SHIFT64 (6755399441055744.0 + 1022.0)
 
 /* Makes a b + c with one rounding where that is an instruction; clang contracts no product that is used twice */
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(FP_FAST_FMA)
@@ -61,9 +61,9 @@
 #endif
 
 #define TEXT_(a) #a
-#define TEXT(a)  TEXT_(a)
+#define TEXT(a) TEXT_(a)
 /* of HG_MAPS */
-#define BLOCKS_OF(name, NAME, factor)   [HINGE_##NAME] = OF(name),
+#define BLOCKS_OF(name, NAME, factor) [HINGE_##NAME] = OF(name),
 #define EXPONENT_OF(name, NAME, factor) : kernel->type == HINGE_##NAME ? (factor)
 
 enum { BLOCK = HG_MAP_BLOCK };
@@ -101,8 +101,9 @@ static struct scale32 exp_scale32(double c)
     return (struct scale32){ hi, (float)(b - hi), (float)(0x1p-30 / size), (float)((b > 0 ? 129 : 126) / size) };
 }
 
-static const float q32[] = { 0x1.41fb28p-12F, 0x1.5f3e54p-9F, 0x1.3b2d4ep-6F, 0x1.c6aee8p-4F,
-                             0x1.ebfbdcp-2F,  0x1.62e430p+0F, 2.0F };
+static const float q32[] = {
+    0x1.41fb28p-12F, 0x1.5f3e54p-9F, 0x1.3b2d4ep-6F, 0x1.c6aee8p-4F, 0x1.ebfbdcp-2F, 0x1.62e430p+0F, 2.0F
+};
 enum { TERMS32 = sizeof q32 / sizeof *q32 };
 
 /* Returns exp(c d) = 2^n 2^f: SHIFT32 rounds hi d to the integer n, which then stands in the low bits of the sum; f
@@ -196,8 +197,8 @@ static inline void add_lanes64(double *sum, const double *part)
 enum { SIDE = 4 };
 
 /* Makes value [count], at most SIDE, a constant: exp(c d), d = max(floor, norm + norms - 2 dot), side by side */
-static inline __attribute__((always_inline)) void
-exp_side32(struct scale32 c, float norm, const float *dot, const float *norms, int count, __m512 *value)
+static inline __attribute__((always_inline)) void exp_side32(struct scale32 c, float norm, const float *dot,
+                                                             const float *norms, int count, __m512 *value)
 {
     const __m512 hi = _mm512_set1_ps(c.hi), lo = _mm512_set1_ps(c.lo), shift = _mm512_set1_ps(SHIFT32);
     const __m512 floor = _mm512_set1_ps(c.floor), limit = _mm512_set1_ps(c.limit);
@@ -219,17 +220,17 @@ exp_side32(struct scale32 c, float norm, const float *dot, const float *norms, i
 }
 
 /* Do the same in f64, 2^(k/16) by a table. Buys: 0.45 ns a value instead of 0.66 (doc/tried.md). */
-static inline __attribute__((always_inline)) void
-exp_side64(struct scale64 c, double norm, const double *dot, const double *norms, int count, __m512d *value)
+static inline __attribute__((always_inline)) void exp_side64(struct scale64 c, double norm, const double *dot,
+                                                             const double *norms, int count, __m512d *value)
 {
     static const double q[] = { 0x1.430cbb59a53f4p-13, 0x1.5d89c0bb7649ep-10, 0x1.3b2ab6f894503p-7,
                                 0x1.c6b08d6e85546p-5,  0x1.ebfbdff82c5b1p-3,  0x1.62e42fefa39fdp-1 };
-    const __m512d low = _mm512_setr_pd(1, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
-                                       0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0,
-                                       0x1.5ab07dd485429p+0);
-    const __m512d high = _mm512_setr_pd(0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0,
-                                        0x1.9c49182a3f090p+0, 0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0,
-                                        0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0);
+    const __m512d low =
+        _mm512_setr_pd(1, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0, 0x1.306fe0a31b715p+0,
+                       0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0);
+    const __m512d high =
+        _mm512_setr_pd(0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+                       0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0);
     const __m512d hi = _mm512_set1_pd(c.hi), lo = _mm512_set1_pd(c.lo), shift = _mm512_set1_pd(SHIFT_16);
     const __m512d floor = _mm512_set1_pd(c.floor), limit = _mm512_set1_pd(c.limit * 1.1); /* 2^n is 0 there */
     __m512d n[SIDE], f[SIDE], power[SIDE], p[SIDE];
@@ -253,18 +254,18 @@ exp_side64(struct scale64 c, double norm, const double *dot, const double *norms
 }
 #endif
 
-#define REAL     float
-#define BITS     32
-#define FABS     fabsf
-#define SQRT     sqrtf
+#define REAL float
+#define BITS 32
+#define FABS fabsf
+#define SQRT sqrtf
 #define COPYSIGN copysignf
 #include "kernels/map_rows.h"
 #include "kernels/panel_rows.h"
 
-#define REAL     double
-#define BITS     64
-#define FABS     fabs
-#define SQRT     sqrt
+#define REAL double
+#define BITS 64
+#define FABS fabs
+#define SQRT sqrt
 #define COPYSIGN copysign
 #include "kernels/map_rows.h"
 #include "kernels/panel_rows.h"

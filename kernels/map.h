@@ -15,15 +15,15 @@
 
 /* All maps, X(name of its blocks in map_rows.h, name of its kernel, and what the exponential in it multiplies its
  * argument by). */
-#define HG_MAPS(X)                        \
-    X(linear, LINEAR, 0)                  \
-    X(polynomial, POLYNOMIAL, 0)          \
-    X(rbf, RBF, -kernel->gamma)           \
-    X(sigmoid, SIGMOID, -2)               \
-    X(matern32, MATERN32, -1)             \
-    X(matern52, MATERN52, -1)             \
+#define HG_MAPS(X) \
+    X(linear, LINEAR, 0) \
+    X(polynomial, POLYNOMIAL, 0) \
+    X(rbf, RBF, -kernel->gamma) \
+    X(sigmoid, SIGMOID, -2) \
+    X(matern32, MATERN32, -1) \
+    X(matern52, MATERN52, -1) \
     X(laplacian, LAPLACIAN, -kernel->gamma) \
-    X(chi2, CHI2, -kernel->gamma)         \
+    X(chi2, CHI2, -kernel->gamma) \
     X(tanimoto, TANIMOTO, 0)
 
 /* What a kernel of differences sums over features: |x - z|; (x - z)^2 / (|x| + |z|); or |x - z|, as a share of the sum
@@ -58,7 +58,7 @@ struct hg_maps {
     void (*sum64)(const struct hg_sums *sums, size_t row, size_t n, double *values);
     const struct hg_differences *differences; /* maker.h */
     const struct hg_few *few;                 /* maker.h */
-    hg_hamming_rows *counts; /* NULL below HG_COUNTS_LEVEL, and so the others: */
+    hg_hamming_rows *counts;                  /* NULL below HG_COUNTS_LEVEL, and so the others: */
     hg_add_codes *add_codes;
     hg_decode *decode;
 };

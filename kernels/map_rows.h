@@ -16,11 +16,11 @@ struct OF(row) {
 
 /* Maps blocks, `count` of them: dot and out [count * BLOCK], which may be the same; norms [count * BLOCK], for
  * kernels of the distance. */
-typedef void OF(blocks_fn)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms);
+typedef void OF(blocks_fn)(const struct OF(row) * row, size_t count, const REAL *dot, REAL *out, const REAL *norms);
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-static void OF(linear)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(linear)(const struct OF(row) * row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     (void)row, (void)norms;
     if (out != dot && count > 0)
@@ -29,7 +29,7 @@ static void OF(linear)(const struct OF(row) *row, size_t count, const REAL *dot,
 
 /* Raises u = gamma s + coef0 to the degree by repeated squaring, from the highest bit of the degree down. The loop over
  * bits is outside, so that those over entries vectorise. Degree 0 gives 1, but NaN stays NaN. */
-static void OF(polynomial)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(polynomial)(const struct OF(row) * row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     (void)norms;
     unsigned degree = (unsigned)row->degree, top = 1;
@@ -57,8 +57,8 @@ static void OF(polynomial)(const struct OF(row) *row, size_t count, const REAL *
 }
 
 /* Makes out [BLOCK] = exp(c d), d = max(floor, norm + norms - 2 dot) */
-static inline __attribute__((always_inline)) void
-OF(exp_block)(struct OF(scale) c, REAL norm, const REAL *dot, REAL *out, const REAL *norms)
+static inline __attribute__((always_inline)) void OF(exp_block)(struct OF(scale) c, REAL norm, const REAL *dot,
+                                                                REAL *out, const REAL *norms)
 {
 #if VECTOR == 64
     enum { COUNT = BLOCK * sizeof(REAL) / VECTOR };
@@ -76,7 +76,7 @@ OF(exp_block)(struct OF(scale) c, REAL norm, const REAL *dot, REAL *out, const R
 }
 
 /* Maps by exp(-gamma d), whose constants are the row's. */
-static void OF(rbf)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(rbf)(const struct OF(row) * row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     struct OF(scale) c = row->exp;
     REAL norm = row->norm;
@@ -86,7 +86,7 @@ static void OF(rbf)(const struct OF(row) *row, size_t count, const REAL *dot, RE
 
 /* Makes tanh u of |u|, with the sign of u put back in the end: both formulas are computed, and the one for the size of
  * u is taken. */
-static void OF(sigmoid)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(sigmoid)(const struct OF(row) * row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     (void)norms;
     struct OF(scale) c = row->exp;
@@ -103,7 +103,7 @@ static void OF(sigmoid)(const struct OF(row) *row, size_t count, const REAL *dot
     }
 }
 
-static void OF(laplacian)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(laplacian)(const struct OF(row) * row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     struct OF(scale) c = row->exp;
     size_t n = count * BLOCK;
@@ -113,14 +113,14 @@ static void OF(laplacian)(const struct OF(row) *row, size_t count, const REAL *d
         out[j] = OF(exp)(c, dot[j] < c.floor ? c.floor : dot[j]);
 }
 
-static void OF(chi2)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(chi2)(const struct OF(row) * row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     OF(laplacian)(row, count, dot, out, norms);
 }
 
 /* Makes min / max, which are s - D and s + D of the sum s of |x| + |z| and the sum D of |x - z|: of the share u = D /
  * s, (1 - u) / (1 + u). */
-static void OF(tanimoto)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(tanimoto)(const struct OF(row) * row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     REAL zero = row->zero, one = 1;
     size_t n = count * BLOCK;
@@ -133,7 +133,7 @@ static void OF(tanimoto)(const struct OF(row) *row, size_t count, const REAL *do
 }
 
 /* Makes r [BLOCK] = sqrt(gamma d2), at most the limit of exp(-r), and exp [BLOCK] of it, which is 1 where r is 0. */
-static inline void OF(matern)(const struct OF(row) *row, const REAL *dot, const REAL *norms, REAL *r, REAL *exp)
+static inline void OF(matern)(const struct OF(row) * row, const REAL *dot, const REAL *norms, REAL *r, REAL *exp)
 {
     struct OF(scale) c = row->exp;
     REAL gamma = row->gamma, norm = row->norm, zero = row->zero;
@@ -145,7 +145,7 @@ static inline void OF(matern)(const struct OF(row) *row, const REAL *dot, const 
     }
 }
 
-static void OF(matern32)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(matern32)(const struct OF(row) * row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     REAL r[BLOCK], exp[BLOCK];
     for (size_t b = 0; b < count; b++, dot += BLOCK, out += BLOCK, norms += BLOCK) {
@@ -155,7 +155,7 @@ static void OF(matern32)(const struct OF(row) *row, size_t count, const REAL *do
     }
 }
 
-static void OF(matern52)(const struct OF(row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+static void OF(matern52)(const struct OF(row) * row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     REAL r[BLOCK], exp[BLOCK];
     for (size_t b = 0; b < count; b++, dot += BLOCK, out += BLOCK, norms += BLOCK) {
@@ -172,9 +172,9 @@ static struct OF(row) OF(prepare)(const hinge_kernel *kernel)
 {
     const double factor = false ? 0 HG_MAPS(EXPONENT_OF) : 0;
     return (struct OF(row)){ .exp = OF(exp_scale)(factor),
-                                .gamma = OF(real)(kernel->gamma),
-                                .coef0 = OF(real)(kernel->coef0),
-                                .degree = kernel->degree };
+                             .gamma = OF(real)(kernel->gamma),
+                             .coef0 = OF(real)(kernel->coef0),
+                             .degree = kernel->degree };
 }
 
 /* Holds the map of each kernel. The user's function makes values, which only go where they are wanted; precomputed ones

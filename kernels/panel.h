@@ -30,9 +30,9 @@ static inline size_t hg_panel_cols(hinge_dtype type)
 struct hg_lists {
     size_t stretches, capacity; /* capacity: d */
     bool dense;                 /* value has all features, zeros too; no end, no at */
-    uint32_t *end; /* [vectors * stretches] */
-    uint32_t *at;  /* [vectors * capacity] feature * hg_panel_cols */
-    void *value;   /* [vectors * capacity] in the tile's type */
+    uint32_t *end;              /* [vectors * stretches] */
+    uint32_t *at;               /* [vectors * capacity] feature * hg_panel_cols */
+    void *value;                /* [vectors * capacity] in the tile's type */
 };
 
 /* Values that are not kept, but summed: sum[(r * m + k) * HG_SUM_LANES ..] += values of row r times coef[k * ld ..].
@@ -51,11 +51,11 @@ struct hg_sums {
 struct hg_panel_job {
     const hinge_kernel *kernel;
     const struct hg_lists *lists;
-    size_t row0, rows;  /* of the lists */
-    const void *norm;   /* [rows] or NULL */
-    void *sums;         /* work space of an even number of rows, [rows * hg_panel_cols], 64-byte aligned, where there
+    size_t row0, rows; /* of the lists */
+    const void *norm;  /* [rows] or NULL */
+    void *sums;        /* work space of an even number of rows, [rows * hg_panel_cols], 64-byte aligned, where there
                          * are several stretches */
-    void *const *out;   /* [rows], column 0 of the tile */
+    void *const *out;  /* [rows], column 0 of the tile */
     const struct hg_sums *into; /* RBF; or NULL: to out */
 };
 

@@ -6,8 +6,10 @@
  */
 enum {
     OF(WIDTH) = HG_PANEL_BYTES / sizeof(REAL),
-    OF(FOUR) = 4 * VECTOR / sizeof(REAL),              /* columns of four registers */
-    OF(MOST) = VECTOR == 64 ? 6 : VECTOR == 32 ? 3 : 2 /* dense rows side by side */
+    OF(FOUR) = 4 * VECTOR / sizeof(REAL), /* columns of four registers */
+    OF(MOST) = VECTOR == 64   ? 6
+               : VECTOR == 32 ? 3
+                              : 2 /* dense rows side by side */
 };
 
 /* Views the non-zeros of a row within a stretch: value[i] belongs to the panel's line at[i]. */
@@ -47,13 +49,13 @@ static inline void OF(store)(struct OF(four) sum, REAL *to)
 }
 
 /* Adds x times a line of the panel: four multiply-adds, each with a load. */
-static inline void OF(add)(struct OF(four) *sum, REAL x, const REAL *at)
+static inline void OF(add)(struct OF(four) * sum, REAL x, const REAL *at)
 {
     const OF(vector) *p = (const OF(vector) *)(const void *)at;
     sum->a += x * p[0], sum->b += x * p[1], sum->c += x * p[2], sum->d += x * p[3];
 }
 
-static inline void OF(add_entry)(struct OF(four) *sum, const struct OF(entries) *e, size_t i, const REAL *panel)
+static inline void OF(add_entry)(struct OF(four) * sum, const struct OF(entries) * e, size_t i, const REAL *panel)
 {
     OF(add)(sum, e->value[i], panel + e->at[i]);
 }
@@ -89,8 +91,8 @@ static inline void OF(dots)(struct OF(entries) e, struct OF(entries) f, const RE
 }
 
 /* Does the same for n dense rows x [n * ld] of `count` features. n: a constant, at most MOST */
-static inline __attribute__((always_inline)) void
-OF(dense)(const REAL *x, size_t ld, size_t n, size_t count, const REAL *panel, const REAL *from, REAL *to)
+static inline __attribute__((always_inline)) void OF(dense)(const REAL *x, size_t ld, size_t n, size_t count,
+                                                            const REAL *panel, const REAL *from, REAL *to)
 {
     for (size_t c = 0; c < OF(WIDTH); c += OF(FOUR)) {
         struct OF(four) sum[OF(MOST)] = { 0 };
@@ -156,8 +158,8 @@ static inline __attribute__((always_inline)) void OF(sum_panel)(const REAL *valu
 
 /* Adds the values [WIDTH] of row `row` to its sums, one for each of the m rows of coefficients: coef [WIDTH], and
  * [WIDTH] from ld on. */
-static inline __attribute__((always_inline)) void
-OF(sum_values)(const struct hg_sums *s, size_t row, const REAL *value, const REAL *coef, size_t ld)
+static inline __attribute__((always_inline)) void OF(sum_values)(const struct hg_sums *s, size_t row, const REAL *value,
+                                                                 const REAL *coef, size_t ld)
 {
     for (size_t k = 0; k < s->m; k++)
         OF(sum_panel)(value, coef + k * ld, s->sum + (row * s->m + k) * HG_SUM_LANES);
@@ -177,9 +179,9 @@ static inline void OF(sum_row)(const struct hg_sums *s, size_t row, size_t col, 
 #if VECTOR == 64
 /* Sums RBF values of a row, by their dot products [WIDTH], without writing the values down, which spares prediction up
  * to a sixth of its time (doc/tried.md). */
-static inline __attribute__((always_inline)) void
-OF(sum_rbf)(const struct hg_sums *s, size_t row, const struct OF(row) *of, const REAL *dot, const REAL *norms,
-            const REAL *coef, size_t ld)
+static inline __attribute__((always_inline)) void OF(sum_rbf)(const struct hg_sums *s, size_t row,
+                                                              const struct OF(row) * of, const REAL *dot,
+                                                              const REAL *norms, const REAL *coef, size_t ld)
 {
     enum { COUNT = HG_PANEL_BYTES / VECTOR };
     OF(vector) value[COUNT];
@@ -223,7 +225,7 @@ struct OF(panel_side) {
  * constant, true where the kernel is RBF and the panel has all columns: its constants stay in registers then, since
  * nothing is called. */
 static inline __attribute__((always_inline)) void
-OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) *side, const REAL *panel, bool rbf)
+OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) * side, const REAL *panel, bool rbf)
 {
     enum { WIDTH = OF(WIDTH) };
     const struct hg_panel_job j = *job;

@@ -155,8 +155,8 @@ void hg_points_given(const struct hg_points *points, size_t i, size_t first, siz
 }
 
 /* Leaves what is between d and ld as it is: GEMM is told d, and lists read no more. */
-void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
-                    hinge_dtype type, void *out, size_t ld)
+void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count, hinge_dtype type,
+                    void *out, size_t ld)
 {
     for (size_t i = 0; i < count; i++)
         copy_vector(points, ids != NULL ? ids[i] : first + i, type, (char *)out + i * ld * hg_size_of(type));

@@ -20,14 +20,14 @@ struct hg_points {
     const double *shift;   /* [d] hg_points_centre's, or NULL */
     const double *factor;  /* [d] of scaling, or NULL */
     size_t n;
-    double nonzeros;       /* of a vector, on average; 0: not counted, taken as dense */
-    const struct hg_cells *cells; /* of the vectors, or NULL: no value is left out (cells.h) */
-    const struct hg_hamming *hamming; /* of the vectors, or NULL: no counts (hamming.h) */
+    double nonzeros;                    /* of a vector, on average; 0: not counted, taken as dense */
+    const struct hg_cells *cells;       /* of the vectors, or NULL: no value is left out (cells.h) */
+    const struct hg_hamming *hamming;   /* of the vectors, or NULL: no counts (hamming.h) */
     const struct hg_integers *integers; /* of the vectors, or NULL: they are made in reals (integers.h) */
-    const double *offset;  /* [d] of scaling, or NULL */
-    const double *origin;  /* [d] or NULL, as it is without factor */
-    const uint32_t *equal; /* [n] hg_equal_find's of the vectors, or NULL */
-    const hinge_matrix *more; /* its rows come after those of x, or NULL */
+    const double *offset;               /* [d] of scaling, or NULL */
+    const double *origin;               /* [d] or NULL, as it is without factor */
+    const uint32_t *equal;              /* [n] hg_equal_find's of the vectors, or NULL */
+    const hinge_matrix *more;           /* its rows come after those of x, or NULL */
 };
 
 /* Returns feature c of vector i. */
@@ -36,8 +36,8 @@ double hg_points_value(const struct hg_points *points, size_t i, size_t c);
 /* Gathers out[k] = feature first + k of vector i before the shift, for k < count. */
 void hg_points_given(const struct hg_points *points, size_t i, size_t first, size_t count, double *out);
 /* Packs out[i * ld + c] = vector ids[i] (ids NULL: first + i) in the type asked for. */
-void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
-                    hinge_dtype type, void *out, size_t ld);
+void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count, hinge_dtype type,
+                    void *out, size_t ld);
 /* Returns, where vectors ids[0..count) lie one after the other in the type asked for, with no shift, their address and
  * stride; otherwise NULL. */
 const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
@@ -47,9 +47,9 @@ double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type
 /* What the rounding of a vector's dot products, or distances, in f32 hangs on, all of it of the vector as rounded to
  * f32. */
 struct hg_lengths {
-    double norm;     /* squared, hg_points_norm's */
-    double running;  /* over all partial sums that panels make (panel.h), the squared norm of what is in them */
-    double sums;     /* how many those are */
+    double norm;    /* squared, hg_points_norm's */
+    double running; /* over all partial sums that panels make (panel.h), the squared norm of what is in them */
+    double sums;    /* how many those are */
     double nonzeros;
     double absolute; /* sum of absolute values */
 };

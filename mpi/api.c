@@ -38,9 +38,9 @@ hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double 
     return close_net(&mpi, hm_train(&mpi.net, x, y, params, &own, model, report, err));
 }
 
-hinge_status hinge_mpi_cross_validate(MPI_Comm comm, const hinge_matrix *x, const double *y,
-                                      const hinge_params *params, size_t folds, const hinge_mpi_options *options,
-                                      double *predictions, hinge_report *report, hinge_error *err)
+hinge_status hinge_mpi_cross_validate(MPI_Comm comm, const hinge_matrix *x, const double *y, const hinge_params *params,
+                                      size_t folds, const hinge_mpi_options *options, double *predictions,
+                                      hinge_report *report, hinge_error *err)
 {
     struct hm_mpi mpi;
     const struct hm_options own = options_of(options);
@@ -65,8 +65,8 @@ hinge_status hinge_mpi_predict(MPI_Comm comm, const hinge_model *model, const hi
 }
 
 hinge_status hinge_mpi_predict_probability(MPI_Comm comm, const hinge_model *model, const hinge_matrix *x,
-                                           const hinge_predict_options *options, double *labels,
-                                           double *probabilities, hinge_error *err)
+                                           const hinge_predict_options *options, double *labels, double *probabilities,
+                                           hinge_error *err)
 {
     return predict(comm, model, x, options, true, labels, probabilities, err);
 }

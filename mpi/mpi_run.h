@@ -20,25 +20,25 @@
 enum { HM_STOP = 8, HM_TIME, HM_SAVE, HM_FAILED }; /* places in hm_sum.most behind the extremes */
 enum hm_stage { HM_SELECT, HM_EXCHANGE, HM_BLOCK, HM_SOLVE, HM_ROWS, HM_CHECKS, HM_STAGES };
 
-struct hm_part { /* points of the problem of one group, at positions [at, at + n) */
+struct hm_part {         /* points of the problem of one group, at positions [at, at + n) */
     size_t begin, n, at; /* begin: among the own points */
     struct hg_gram gram;
     struct hg_hamming hamming; /* of its points and others, where rows in f32 are made of counts */
-    void *norms;         /* [n + room of others] */
+    void *norms;               /* [n + room of others] */
 };
 
-struct hm_tile { /* of own points: n of them from position at on */
+struct hm_tile {          /* of own points: n of them from position at on */
     size_t at, n, number; /* number: among all tiles */
     size_t part;
 };
 
-struct hm_extremes { /* of one layer, over all points */
-    double low, high;    /* of F up, of F down */
+struct hm_extremes {          /* of one layer, over all points */
+    double low, high;         /* of F up, of F down */
     uint64_t low_at, high_at; /* their points */
 };
 
-struct hm_fresh { /* a point that goes into W, as it travels; its vector follows */
-    double value;    /* F up, or -F down: smaller is worse */
+struct hm_fresh {               /* a point that goes into W, as it travels; its vector follows */
+    double value;               /* F up, or -F down: smaller is worse */
     uint64_t tie, number, kind; /* kind: 2 layer + (1: down) */
     double g, beta[2], lo[2], hi[2], off[2];
 };
@@ -54,10 +54,10 @@ struct hm_points {
     size_t n;
     uint32_t *of; /* [n] own point of each position */
     double *g, *up[2], *down[2];
-    uint8_t *in_w;         /* [n] */
-    struct hm_part *part;  /* [n_parts] */
+    uint8_t *in_w;        /* [n] */
+    struct hm_part *part; /* [n_parts] */
     size_t n_parts;
-    struct hm_tile *tile;  /* [n_tiles] */
+    struct hm_tile *tile; /* [n_tiles] */
     size_t n_tiles;
 };
 
@@ -70,14 +70,14 @@ struct hm_total {
 
 /* What ranks know of W beside hm_run's w, by slot. */
 struct hm_slots {
-    uint64_t *number;      /* [q] of the point among all */
-    uint32_t *owner;       /* [q] the rank that has the point */
-    uint32_t *at;          /* [q] own position; UINT32_MAX: another rank's */
-    size_t room;           /* of others' vectors: W, or a tile's */
-    hinge_matrix others;   /* [room] vectors in `type` */
-    double *x;             /* [d] work space for one */
-    uint32_t *ids;         /* [2 room] of points in a gram */
-    double *coef;          /* [room] */
+    uint64_t *number;    /* [q] of the point among all */
+    uint32_t *owner;     /* [q] the rank that has the point */
+    uint32_t *at;        /* [q] own position; UINT32_MAX: another rank's */
+    size_t room;         /* of others' vectors: W, or a tile's */
+    hinge_matrix others; /* [room] vectors in `type` */
+    double *x;           /* [d] work space for one */
+    uint32_t *ids;       /* [2 room] of points in a gram */
+    double *coef;        /* [room] */
 };
 
 /* Points that are to go into W, on their way. */
@@ -91,17 +91,17 @@ struct hm_winners {
 
 /* How far the run has come. */
 struct hm_course {
-    struct hm_extremes now[2], before[2]; /* of F, by layer; in the round before */
-    uint64_t exact_at;     /* the round after which g was made anew in f64 */
+    struct hm_extremes now[2], before[2];              /* of F, by layer; in the round before */
+    uint64_t exact_at;                                 /* the round after which g was made anew in f64 */
     uint64_t steps_before, rounds_before, rows_before; /* what rows in f32 had taken when those in f64 began */
-    double cost, work;     /* of a value of a row; of rounds so far, in reads of one */
+    double cost, work;                                 /* of a value of a row; of rounds so far, in reads of one */
 };
 
 /* What the last round took. */
 struct hm_last {
-    uint64_t steps;        /* of the inner solve */
-    size_t moved, made;    /* points, and rows computed for them */
-    size_t bytes;          /* gathered by all ranks together */
+    uint64_t steps;          /* of the inner solve */
+    size_t moved, made;      /* points, and rows computed for them */
+    size_t bytes;            /* gathered by all ranks together */
     double spent[HM_STAGES]; /* seconds */
     double at;               /* on hg_now's clock */
 };
@@ -186,7 +186,7 @@ hinge_status hm_check_maker(const struct hm_run *run, hinge_error *err);
     "problem n d value_bytes q ranks threads round fresh moved computed steps gathered " \
     "select exchange block solve rows checks\n"
 struct hm_watch {
-    double begin; /* of the training, on hg_now's clock */
+    double begin;         /* of the training, on hg_now's clock */
     struct hm_save *save; /* checkpoints (save.h), `every` so many seconds; or NULL */
     double every, saved;
     FILE *rounds; /* where rank 0 writes a line a round; or NULL */

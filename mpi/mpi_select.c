@@ -45,7 +45,7 @@ static hinge_status run(const struct rank_grid *s, bool tries, hinge_selection *
     options.n_known = s->n_known;
     options.no_refit = 1;
     HG_TEAM(hg_params_team(s->params, s->x, s->y, 100))
-        status = hg_select(selection, s->x, s->y, s->params, &options, tries, err);
+    status = hg_select(selection, s->x, s->y, s->params, &options, tries, err);
     return status;
 }
 

@@ -24,7 +24,7 @@ struct training {
     double *rho, *objective; /* [n_problems] */
     hinge_report report;
     size_t q;
-    const char *maker;       /* of kernel rows, as reports name it */
+    const char *maker; /* of kernel rows, as reports name it */
 };
 
 /* ---- a problem --------------------------------------------------------------------------------------------------- */

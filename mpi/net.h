@@ -81,8 +81,7 @@ void hm_merge_ranges(const struct hm_net *net, double *low, double *high, size_t
 void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n);
 
 /* ENOMEM on all ranks where one of them lacks memory, and says so. */
-#define HM_HAVE(net, ok, err, ...) \
-    hm_agree((net), (ok) ? HINGE_OK : hg_fail((err), HINGE_ENOMEM, __VA_ARGS__), (err))
+#define HM_HAVE(net, ok, err, ...) hm_agree((net), (ok) ? HINGE_OK : hg_fail((err), HINGE_ENOMEM, __VA_ARGS__), (err))
 
 /* HG_MAKE on each rank; ENOMEM on all where one of them lacks memory. */
 #define HM_MAKE(net, err, what, ...) hm_agree((net), HG_MAKE((err), (what), __VA_ARGS__), (err))

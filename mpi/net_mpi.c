@@ -59,8 +59,7 @@ hinge_status hm_mpi_open(struct hm_mpi *m, MPI_Comm comm, hinge_error *err)
     int on_machine;
     struct hm_net *net = &m->net;
     *m = (struct hm_mpi){ .comm = comm };
-    *net = (struct hm_net){ .arg = m, .sum = sum_up, .gather = gather, .exchange = exchange,
-                            .broadcast = broadcast };
+    *net = (struct hm_net){ .arg = m, .sum = sum_up, .gather = gather, .exchange = exchange, .broadcast = broadcast };
     MPI_Comm_rank(comm, &net->rank);
     MPI_Comm_size(comm, &net->ranks);
     MPI_Type_contiguous((int)sizeof(struct hm_sum), MPI_BYTE, &m->type);

@@ -266,8 +266,8 @@ static void solve_block(struct hm_run *r)
     struct hg_aim aim = { .target = whole ? r->judged.target : r->judged.target / 2,
                           .shrink = whole ? 0 : 0.1,
                           .whole = whole,
-                          .most_steps = p->max_iter == 0 ? UINT64_MAX
-                                                         : p->max_iter - HG_MIN(p->max_iter, r->report.iterations),
+                          .most_steps =
+                              p->max_iter == 0 ? UINT64_MAX : p->max_iter - HG_MIN(p->max_iter, r->report.iterations),
                           .face_bytes = p->newton ? r->memory : 0 };
     struct hg_inner_result done = { 0 };
     struct {

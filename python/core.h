@@ -4,7 +4,7 @@ typedef struct hinge_py_watch {
     void *callback;       /* a handle of Python's object, or NULL */
     uint64_t *iterations; /* [n_iterations] of each problem so far, or NULL */
     size_t n_iterations;
-    int looks;            /* 1: the call is between hinge_py_look and hinge_py_done */
+    int looks; /* 1: the call is between hinge_py_look and hinge_py_done */
 } hinge_py_watch;
 
 /* Looks out for Ctrl-C from now on, instead of Python's handler. For the main thread alone; may be nested. */

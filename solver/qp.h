@@ -20,15 +20,15 @@
 #include "lib/base/base.h"
 
 struct hg_qp {
-    size_t n;             /* points */
-    int layers;           /* 1, or 2: then a point has an entry in each */
-    bool no_sum;          /* no sum is held to, and the bias is 0; one layer only */
-    double kink;          /* >= 0; one layer only */
+    size_t n;    /* points */
+    int layers;  /* 1, or 2: then a point has an entry in each */
+    bool no_sum; /* no sum is held to, and the bias is 0; one layer only */
+    double kink; /* >= 0; one layer only */
     /* [n] each, the second layer's right behind the first's, beta's too. hg_qp_init makes them, the caller fills them;
      * a solver changes beta alone. */
     double *off[2], *lo[2], *hi[2];
-    double *beta[2];      /* in: a feasible start; out: the solution */
-    double size;          /* largest |beta| that hg_qp_tidy has met: rounding is relative to it */
+    double *beta[2]; /* in: a feasible start; out: the solution */
+    double size;     /* largest |beta| that hg_qp_tidy has met: rounding is relative to it */
 };
 
 /* Offsets such that g + up, g + down are an entry's F in either direction, +inf / -inf where it may not move. At the

@@ -29,12 +29,12 @@ struct hg_way {
 /* Holds where a problem stands between turns, and how its solvers run. The caller sets all but look before the first
  * turn. */
 struct hg_turns {
-    struct hg_qp *qp;     /* beta: the best point known */
-    double eps;           /* that is to be reached; 0: SMO goes on wherever it gains */
-    double *kept;         /* [n * layers] room for the one before a turn */
-    hinge_outcome outcome; /* of beta, */
+    struct hg_qp *qp;            /* beta: the best point known */
+    double eps;                  /* that is to be reached; 0: SMO goes on wherever it gains */
+    double *kept;                /* [n * layers] room for the one before a turn */
+    hinge_outcome outcome;       /* of beta, */
     double objective, violation; /* and these */
-    double work;          /* that it has taken so far, by all solvers */
+    double work;                 /* that it has taken so far, by all solvers */
     /* Runs a solver, SMO from qp->beta, and sets outcome, objective and violation to what came out; adds to work. SMO
      * asks hg_turns_look after look.work. HINGE_ENOMEM: it had no room, and err says nothing of it. */
     hinge_status (*run)(struct hg_turns *t, enum hg_solver who);

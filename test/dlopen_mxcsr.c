@@ -90,8 +90,8 @@ static void use(void *library)
 {
     hinge_params (*defaults)(hinge_task);
     hinge_matrix (*matrix)(const double *, size_t, size_t);
-    hinge_status (*train)(hinge_model **, const hinge_matrix *, const double *, const hinge_params *,
-                          hinge_report *, hinge_error *);
+    hinge_status (*train)(hinge_model **, const hinge_matrix *, const double *, const hinge_params *, hinge_report *,
+                          hinge_error *);
     hinge_status (*predict)(const hinge_model *, const hinge_matrix *, const hinge_predict_options *, double *,
                             double *, hinge_error *);
     void (*discard)(hinge_model *);

@@ -132,17 +132,17 @@ void __wrap_free(void *memory)
 }
 
 /* Two names of each: which one a call goes to depends on _FILE_OFFSET_BITS. */
-#define WRAP_MMAP(name)                                                                                  \
-    void *__real_##name(void *at, size_t size, int protection, int flags, int fd, off_t offset);         \
-    void *__wrap_##name(void *at, size_t size, int protection, int flags, int fd, off_t offset);         \
-    void *__wrap_##name(void *at, size_t size, int protection, int flags, int fd, off_t offset)          \
-    {                                                                                                    \
-        if (no_memory())                                                                                 \
-            return MAP_FAILED;                                                                           \
-        void *memory = __real_##name(at, size, protection, flags, fd, offset);                           \
-        if (memory != MAP_FAILED)                                                                        \
-            hold(memory);                                                                                \
-        return memory;                                                                                   \
+#define WRAP_MMAP(name) \
+    void *__real_##name(void *at, size_t size, int protection, int flags, int fd, off_t offset); \
+    void *__wrap_##name(void *at, size_t size, int protection, int flags, int fd, off_t offset); \
+    void *__wrap_##name(void *at, size_t size, int protection, int flags, int fd, off_t offset) \
+    { \
+        if (no_memory()) \
+            return MAP_FAILED; \
+        void *memory = __real_##name(at, size, protection, flags, fd, offset); \
+        if (memory != MAP_FAILED) \
+            hold(memory); \
+        return memory; \
     }
 WRAP_MMAP(mmap)
 WRAP_MMAP(mmap64)
@@ -229,18 +229,18 @@ int __wrap_rename(const char *from, const char *to)
     return no_file() ? -1 : __real_rename(from, to);
 }
 
-#define WRAP_OPEN(name)                                                                                  \
-    int __real_##name(const char *path, int flags, ...);                                                 \
-    int __wrap_##name(const char *path, int flags, ...);                                                 \
-    int __wrap_##name(const char *path, int flags, ...)                                                  \
-    {                                                                                                    \
-        va_list args;                                                                                    \
-        va_start(args, flags);                                                                           \
-        unsigned mode = (flags & O_CREAT) != 0 ? va_arg(args, unsigned) : 0;                             \
-        va_end(args);                                                                                    \
-        if ((flags & O_ACCMODE) != O_RDONLY && no_file())                                                \
-            return -1;                                                                                   \
-        return __real_##name(path, flags, mode);                                                         \
+#define WRAP_OPEN(name) \
+    int __real_##name(const char *path, int flags, ...); \
+    int __wrap_##name(const char *path, int flags, ...); \
+    int __wrap_##name(const char *path, int flags, ...) \
+    { \
+        va_list args; \
+        va_start(args, flags); \
+        unsigned mode = (flags & O_CREAT) != 0 ? va_arg(args, unsigned) : 0; \
+        va_end(args); \
+        if ((flags & O_ACCMODE) != O_RDONLY && no_file()) \
+            return -1; \
+        return __real_##name(path, flags, mode); \
     }
 WRAP_OPEN(open)
 WRAP_OPEN(open64)

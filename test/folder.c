@@ -7,7 +7,7 @@
 static struct path {
     struct path *next;
     char text[];
-} *paths; /* the last that was asked for, first */
+} * paths; /* the last that was asked for, first */
 
 static char root[512];
 

@@ -19,10 +19,10 @@
 int give_back(void **state);
 #undef TEST
 #define TEST(name) TEST_WITH(name, NULL, give_back)
-void *get(size_t count, size_t size); /* zeroed memory */
+void *get(size_t count, size_t size);          /* zeroed memory */
 void *copy_of(const void *bytes, size_t size); /* nothing is behind it: sanitizers see a step too far */
-void at_end(void (*end)(void *), void *what);   /* the test ends what it has by end(what), the last first */
-hinge_model *given_back(hinge_model *model); /* what the test made itself */
+void at_end(void (*end)(void *), void *what);  /* the test ends what it has by end(what), the last first */
+hinge_model *given_back(hinge_model *model);   /* what the test made itself */
 hinge_selection *selection_given_back(hinge_selection *selection);
 
 /* ---- Data sets --------------------------------------------------------------------------------------------------- */
@@ -64,8 +64,7 @@ struct set set_shared(const char *name, const char *part, size_t d, size_t first
 double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d);
 /* The same as a kernel of the caller's own, whose cookie is the hinge_kernel; data in f64. */
 int plain_block(void *kernel, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld);
-double *plain_gram(const hinge_kernel *kernel, const struct set *a,
-                   const struct set *b); /* [a->n * b->n] */
+double *plain_gram(const hinge_kernel *kernel, const struct set *a, const struct set *b); /* [a->n * b->n] */
 /* Decision values [set->n * n_problems] from the model's support vectors, coefficients and rho. */
 double *plain_decisions(const hinge_model *model, const struct set *set);
 

@@ -78,7 +78,7 @@ TEST(test_no_cells_where_they_do_not_pay)
 }
 
 struct seen {
-    double *sum; /* [N] of the rows that tile() saw */
+    double *sum;  /* [N] of the rows that tile() saw */
     size_t first; /* tiles with row0 = 0 */
 };
 
@@ -214,8 +214,8 @@ TEST(test_predictions)
             assert_int_equal(hinge_predict(model, matrix_of(&asked), &options, labels[0], all, NULL), HINGE_OK);
             for (size_t first = 0; first < N; first += 600) {
                 hinge_matrix part = hinge_matrix_f64(asked.x + first * D, HG_MIN((size_t)600, N - first), D);
-                assert_int_equal(hinge_predict(model, &part, &options, labels[1] + first, few + first * problems,
-                                               NULL), HINGE_OK);
+                assert_int_equal(hinge_predict(model, &part, &options, labels[1] + first, few + first * problems, NULL),
+                                 HINGE_OK);
             }
             double limit = f32 ? 1e-4 : 1e-9;
             for (size_t i = 0; i < N * problems; i++)

@@ -99,8 +99,9 @@ TEST(precomputed)
     for (size_t c = 0; c < 40; c++)
         for (size_t i = 0; i < 2; i++)
             turned[2 * c + i] = gram[(5 + i) * 40 + c];
-    hinge_matrix some = { .data = turned, .type = HINGE_F64, .rows = 2, .cols = 40, .stride = 2,
-                          .order = HINGE_COLUMN_MAJOR };
+    hinge_matrix some = {
+        .data = turned, .type = HINGE_F64, .rows = 2, .cols = 40, .stride = 2, .order = HINGE_COLUMN_MAJOR
+    };
     rows = hinge_matrix_f64(gram + 5 * 40, 2, 40);
     assert_int_equal(hinge_predict(a, &rows, NULL, NULL, one, NULL), HINGE_OK);
     assert_int_equal(hinge_predict(a, &some, NULL, NULL, two, NULL), HINGE_OK);

@@ -204,8 +204,9 @@ TEST(proofs)
     check_unbounded(&qp, &x, 1e-8);
     /* min x^2 - y, y = 2 z, z >= 0: falls along (0, 2, 1) */
     double q3[] = { 2, 0, 0, 0, 0, 0, 0, 0, 0 }, p3[] = { 0, -1, 0 }, a3[] = { 0, 0, 1 }, e3[] = { 0, 1, -2 }, zero = 0;
-    qp = (hinge_qp){ .n = 3, .q = q3, .p = p3, .n_inequalities = 1, .a = a3, .c = &zero, .n_equalities = 1, .e = e3,
-                     .f = &zero };
+    qp = (hinge_qp){
+        .n = 3, .q = q3, .p = p3, .n_inequalities = 1, .a = a3, .c = &zero, .n_equalities = 1, .e = e3, .f = &zero
+    };
     x = solve(&qp);
     check_unbounded(&qp, &x, 1e-8);
     assert_near(x.u[1], 1, 1e-7);
@@ -270,8 +271,8 @@ static hinge_qp dual_problem(const struct set *s, const hinge_kernel *kernel)
         for (size_t j = 0; j < n; j++)
             q[i * n + j] *= s->y[i] * s->y[j];
     }
-    return (hinge_qp){ .n = n, .q = q, .p = p, .n_inequalities = n, .a = a, .c = c, .n_equalities = 1, .e = s->y,
-                       .f = f };
+    return (
+        hinge_qp){ .n = n, .q = q, .p = p, .n_inequalities = n, .a = a, .c = c, .n_equalities = 1, .e = s->y, .f = f };
 }
 
 /* Two clouds, moved apart by `margin` along a direction. */
@@ -377,7 +378,6 @@ TEST(hard_tube)
     }
     assert_true(feasible > 10 && infeasible > 10);
 }
-
 
 TEST(inseparable)
 {

@@ -154,8 +154,8 @@ static void check_set(const struct set *set, const hinge_params *p)
 
 TEST(test_each_task)
 {
-    const hinge_kernel kernels[] = { hinge_kernel_rbf(0.5), { .type = HINGE_POLYNOMIAL, .gamma = 0.5, .degree = 2,
-                                                              .coef0 = 1 } };
+    const hinge_kernel kernels[] = { hinge_kernel_rbf(0.5),
+                                     { .type = HINGE_POLYNOMIAL, .gamma = 0.5, .degree = 2, .coef0 = 1 } };
     for (uint64_t seed = 1; seed <= 6; seed++)
         for (size_t t = 0; t < N_TASKS; t++) {
             struct set set = data_for(TASKS[t], seed);
@@ -376,8 +376,8 @@ TEST(test_threads)
 TEST(test_other_kernels)
 {
     struct set set = data_for(HINGE_C_SVC, 71);
-    hinge_kernel rbf = hinge_kernel_rbf(0.5), own = { .type = HINGE_USER, .user = plain_block, .cookie = &rbf,
-                                                      .name = "own" };
+    hinge_kernel rbf = hinge_kernel_rbf(0.5),
+                 own = { .type = HINGE_USER, .user = plain_block, .cookie = &rbf, .name = "own" };
     hinge_params p = tight(HINGE_C_SVC, own);
     hinge_report r;
     hinge_model *model = fit(&set, &p, &r);

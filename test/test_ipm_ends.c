@@ -51,8 +51,10 @@ TEST(open_solver_ends)
         size_t n, d;
         double C, factor;
         bool inside; /* in the end */
-    } row[] = { { square, 700, 4, 1e5, 1, true }, { square, 700, 4, 1e-3, 1, false }, { square, 190, 11, 1, 24, true },
-                { smooth, 240, 3, 1e6, 1, true }, { smooth, 2400, 2, 1e5, 1, true }, { smooth, 2400, 2, 1, 1, false } };
+    } row[] = {
+        { square, 700, 4, 1e5, 1, true }, { square, 700, 4, 1e-3, 1, false }, { square, 190, 11, 1, 24, true },
+        { smooth, 240, 3, 1e6, 1, true }, { smooth, 2400, 2, 1e5, 1, true },  { smooth, 2400, 2, 1, 1, false }
+    };
     for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
         struct set set = set_two_class(40 + k, row[k].n, row[k].d, 4);
         hinge_params params = params_for(HINGE_C_SVC, row[k].kernel, row[k].C);

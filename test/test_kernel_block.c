@@ -67,8 +67,8 @@ static int user(void *cookie, const hinge_matrix *a, const hinge_matrix *b, doub
         for (size_t j = 0; j < b->rows; j++) {
             double sum = 0;
             for (size_t c = 0; c < a->cols; c++)
-                sum += fabs(((const double *)a->data)[i * a->stride + c] -
-                            ((const double *)b->data)[j * b->stride + c]);
+                sum +=
+                    fabs(((const double *)a->data)[i * a->stride + c] - ((const double *)b->data)[j * b->stride + c]);
             out[i * ld + j] = 1 / (1 + sum);
         }
     return cookie != NULL;
@@ -124,8 +124,8 @@ static void check_values(const hinge_kernel *k, const struct rows *a, const stru
             double wanted = truth(k, a->plain + i * d, b->plain + j * d, d), got = at(out, type, i * ld + j);
             double error = allowed(k, made, wanted, d) + (type == HINGE_F32 ? 0x1p-23 * fabs(wanted) : 0);
             if (!(fabs(got - wanted) <= error))
-                fail_msg("%s, %zu x %zu x %zu: K(%zu, %zu) is %.17g, not %.17g",
-                         hinge_kernel_info(k->type)->keyword, n, m, d, i, j, got, wanted);
+                fail_msg("%s, %zu x %zu x %zu: K(%zu, %zu) is %.17g, not %.17g", hinge_kernel_info(k->type)->keyword, n,
+                         m, d, i, j, got, wanted);
         }
         for (size_t j = m * (type == HINGE_F32 ? 4 : 8); j < ld * (type == HINGE_F32 ? 4 : 8); j++)
             assert_int_equal(((unsigned char *)out)[i * ld * (type == HINGE_F32 ? 4 : 8) + j], 0x5a);

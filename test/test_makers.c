@@ -24,16 +24,16 @@ static void count(atomic_ullong *calls, int m, int n, int k)
     atomic_fetch_add(&products, (unsigned long long)m * (unsigned long long)n * (unsigned long long)k);
 }
 
-#define COUNTED(name, real, calls)                                                                                  \
-    void __real_##name(int o, int ta, int tb, int m, int n, int k, real alpha, const real *a, int lda,              \
-                       const real *b, int ldb, real beta, real *c, int ldc);                                        \
-    void __wrap_##name(int o, int ta, int tb, int m, int n, int k, real alpha, const real *a, int lda,              \
-                       const real *b, int ldb, real beta, real *c, int ldc);                                        \
-    void __wrap_##name(int o, int ta, int tb, int m, int n, int k, real alpha, const real *a, int lda,              \
-                       const real *b, int ldb, real beta, real *c, int ldc)                                         \
-    {                                                                                                               \
-        count(calls, m, n, k);                                                                                      \
-        __real_##name(o, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                     \
+#define COUNTED(name, real, calls) \
+    void __real_##name(int o, int ta, int tb, int m, int n, int k, real alpha, const real *a, int lda, const real *b, \
+                       int ldb, real beta, real *c, int ldc); \
+    void __wrap_##name(int o, int ta, int tb, int m, int n, int k, real alpha, const real *a, int lda, const real *b, \
+                       int ldb, real beta, real *c, int ldc); \
+    void __wrap_##name(int o, int ta, int tb, int m, int n, int k, real alpha, const real *a, int lda, const real *b, \
+                       int ldb, real beta, real *c, int ldc) \
+    { \
+        count(calls, m, n, k); \
+        __real_##name(o, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
     }
 
 COUNTED(cblas_sgemm, float, &calls32)
@@ -278,8 +278,9 @@ TEST(few_wide_points_in_folds)
         double C[] = { 0.5, 5, 50 }, gamma[] = { 1e-5, 1e-4, 2e-4 };
         size_t n = set.n, d = set.d;
         hinge_params params = params_by(HINGE_MAKER_AUTO, d);
-        hinge_select_options options = { .C = { C, 3 }, .gamma = { gamma, 3 }, .folds = 4, .eps = 1e-6, .decisions = 1,
-                                         .no_refit = 1 };
+        hinge_select_options options = {
+            .C = { C, 3 }, .gamma = { gamma, 3 }, .folds = 4, .eps = 1e-6, .decisions = 1, .no_refit = 1
+        };
         hinge_selection *one = NULL, *other = NULL;
         if (k == 1)
             params.kernel = hinge_kernel_polynomial(2, 0, 1);

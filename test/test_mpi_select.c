@@ -10,8 +10,8 @@ struct grid {
     hinge_select_options options;
     hinge_selection *selection; /* rank 0's */
     hinge_error err;
-    int bad_rank;               /* -1: none; its eps is negative */
-    int stopped_rank;           /* -1: none */
+    int bad_rank;     /* -1: none; its eps is negative */
+    int stopped_rank; /* -1: none */
 };
 
 static int stop_now(void *arg, const hinge_progress *progress)
@@ -179,8 +179,8 @@ static void validate_rank(const struct hm_net *net, void *arg)
 {
     struct folds *f = arg;
     size_t n = f->set.n, first = n * (size_t)net->rank / (size_t)net->ranks;
-    struct set mine = { n * ((size_t)net->rank + 1) / (size_t)net->ranks - first, f->set.d,
-                        f->set.x + first * f->set.d, f->set.y + first };
+    struct set mine = { n * ((size_t)net->rank + 1) / (size_t)net->ranks - first, f->set.d, f->set.x + first * f->set.d,
+                        f->set.y + first };
     hinge_matrix x = set_matrix(&mine);
     hinge_params params = f->params;
     const struct hm_options options = { .tile = 512 };
@@ -191,8 +191,8 @@ static void validate_rank(const struct hm_net *net, void *arg)
         params.progress = stop_behind;
         params.progress_arg = &f->stop_after;
     }
-    hinge_status status = hm_cross_validate(net, &x, mine.y, &params, f->folds, &options, f->predictions + first,
-                                            &report, &err);
+    hinge_status status =
+        hm_cross_validate(net, &x, mine.y, &params, f->folds, &options, f->predictions + first, &report, &err);
     assert_int_equal(status, err.status);
     if (net->rank > 0) {
         assert_string_equal(err.text, f->err.text);

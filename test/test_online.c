@@ -285,11 +285,11 @@ TEST(refusals)
     hinge_matrix m = hinge_matrix_f64(x, 2, 2), broken = hinge_matrix_f64(bad, 2, 2), none = hinge_matrix_f64(x, 0, 2);
     hinge_sgd_options good = { .lambda = 1, .epochs = 1, .bias = 1 }, s;
     hinge_perceptron_options p = { .bias = 1 };
-#define SAYS(call, word)                                                                                               \
-    do {                                                                                                               \
-        assert_int_equal((call), HINGE_EINVAL);                                                                        \
-        if (strstr(err.text, word) == NULL)                                                                            \
-            fail_msg("\"%s\" does not say \"%s\"", err.text, word);                                                    \
+#define SAYS(call, word) \
+    do { \
+        assert_int_equal((call), HINGE_EINVAL); \
+        if (strstr(err.text, word) == NULL) \
+            fail_msg("\"%s\" does not say \"%s\"", err.text, word); \
     } while (0)
     SAYS(hinge_sgd(&m, odd, &good, w, &b, NULL, &err), "row 1 is 0");
     SAYS(hinge_sgd(&broken, y, &good, w, &b, NULL, &err), "row 0, column 1");

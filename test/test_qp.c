@@ -20,8 +20,8 @@ TEST(test_by_hand)
     static const uint32_t point[] = { 2, 1, 3 };
     assert_near(hg_qp_bias(&qp, point, 3, g, 0), -(3 + 1), 1e-15); /* point 3 has g[2]: free, F = 4 */
     assert_near(hg_qp_bias(&qp, point, 2, g, 0), -1, 1e-15);       /* up only: F = 1 + 1 and 2 - 1 */
-    qp.beta[0][0] = 2;                                            /* down only: F = 0 */
-    qp.beta[0][3] = -2;                                           /* up only: F = 5 */
+    qp.beta[0][0] = 2;                                             /* down only: F = 0 */
+    qp.beta[0][3] = -2;                                            /* up only: F = 5 */
     assert_near(hg_qp_bias(&qp, NULL, 4, g, 0), -(0 + 1) / 2.0, 1e-15);
     assert_true(hg_qp_violation(&qp, g) <= 0);
     qp.kink = 0.25;
@@ -100,11 +100,11 @@ static void solve_and_check(struct problem *p, hinge_dtype type, size_t working_
     restart(p);
     struct hg_smo_result res = run(p, type, &o);
     if (res.report.outcome != HINGE_CONVERGED)
-        print_error("n = %zu, %d layers, kink %g, q = %zu: ended as '%s' at violation %g after %d rounds\n",
-                    p->n, p->qp.layers, p->qp.kink, working_set, hinge_outcome_text(res.report.outcome),
-                    res.report.violation, (int)res.report.rounds);
+        print_error("n = %zu, %d layers, kink %g, q = %zu: ended as '%s' at violation %g after %d rounds\n", p->n,
+                    p->qp.layers, p->qp.kink, working_set, hinge_outcome_text(res.report.outcome), res.report.violation,
+                    (int)res.report.rounds);
     check_optimum(p, &res, eps);
-        size_t least = 4 * (size_t)p->qp.layers; /* half of it holds a pair of each layer */
+    size_t least = 4 * (size_t)p->qp.layers; /* half of it holds a pair of each layer */
     assert_int_equal(res.working_set, working_set == 0 ? p->n : HG_MIN(HG_MAX(working_set, least), p->n));
 }
 

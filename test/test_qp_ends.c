@@ -357,7 +357,7 @@ TEST(test_again)
             struct problem p = problem_new(kind, c & 1 ? 700 : 300, 90 + (uint64_t)c, 0.2, 0.3, 0.5);
             struct hg_smo_options o = options(1e-7, c & 2 ? 32 : 0);
             struct again a = { &p, c & 4 ? HINGE_F64 : HINGE_F32, &o, kind == PLAIN ? 1e-8 : 1e-5, 0, 0, 0 };
-            p.cost = c & 2 ? 5 : 0.5; /* rows are kept, and are not */
+            p.cost = c & 2 ? 5 : 0.5;                                           /* rows are kept, and are not */
             o.cache_bytes = c == 3 ? 100 * 700 * sizeof(float) : o.cache_bytes; /* few of them */
             o.then = solve_again, o.then_arg = &a;
             restart(&p);

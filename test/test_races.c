@@ -105,8 +105,8 @@ static double *validate_job(const struct job *job)
 
 struct worker {
     const struct jobs *jobs;
-    size_t first;           /* job to begin with */
-    const char *different;  /* name of a job whose result was not that of a thread alone */
+    size_t first;          /* job to begin with */
+    const char *different; /* name of a job whose result was not that of a thread alone */
 };
 
 static void *do_jobs(void *arg)
@@ -216,7 +216,9 @@ TEST(one_model_many_readers)
         struct reader readers[6];
         pthread_t threads[6];
         for (size_t i = 0; i < 6; i++) /* first the ones that read alone: auto, f32, f64 */
-            readers[i] = (struct reader){ .model = model, .set = &set, .params = &params,
+            readers[i] = (struct reader){ .model = model,
+                                          .set = &set,
+                                          .params = &params,
                                           .options = { .threads = 2, .precision = (hinge_precision)(i % 3) } };
         for (size_t i = 0; i < 3; i++)
             do_read(&readers[i]);

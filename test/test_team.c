@@ -66,8 +66,8 @@ TEST(a_team_makes_many_jobs)
 {
     int wrong = 0;
     HG_TEAM(4)
-        for (size_t k = 0; k < 3000; k++)
-            wrong += !share(1 + (int)(k % 6), k % MOST, 1 + k % 11); /* of fewer threads, and more, than there are */
+    for (size_t k = 0; k < 3000; k++)
+        wrong += !share(1 + (int)(k % 6), k % MOST, 1 + k % 11); /* of fewer threads, and more, than there are */
     assert_int_equal(wrong, 0);
 }
 
@@ -77,14 +77,14 @@ TEST(nobody_sleeps_through_a_job)
     int wrong = 0;
     uint64_t random = 7;
     HG_TEAM(3)
-        for (int k = 0; k < 400; k++) {
-            double until = hg_now() + 1e-6 * (double)hg_random_below(&random, 300);
-            while (k % 20 > 0 && hg_now() < until)
-                ;
-            if (k % 20 == 0)
-                usleep(2000);
-            wrong += !share(3, 40, 1);
-        }
+    for (int k = 0; k < 400; k++) {
+        double until = hg_now() + 1e-6 * (double)hg_random_below(&random, 300);
+        while (k % 20 > 0 && hg_now() < until)
+            ;
+        if (k % 20 == 0)
+            usleep(2000);
+        wrong += !share(3, 40, 1);
+    }
     assert_int_equal(wrong, 0);
 }
 
@@ -113,8 +113,8 @@ TEST(jobs_nest)
     for (int threads = 1; threads <= 4; threads++) {
         struct outer outer = { 0, 2 };
         HG_TEAM(threads)
-            for (int k = 0; k < 20; k++)
-                hg_share(4, 9, 1, make_inner, &outer);
+        for (int k = 0; k < 20; k++)
+            hg_share(4, 9, 1, make_inner, &outer);
         assert_int_equal(outer.wrong, 0);
     }
 }
@@ -124,20 +124,20 @@ TEST(jobs_are_posted_and_joined_later)
 {
     int wrong = 0;
     HG_TEAM(3)
-        for (int k = 0; k < 300; k++) {
-            struct job a = { .grain = 3, .count = 100, .threads = 3 }, b = { .grain = 1, .count = 7, .threads = 2 };
-            struct hg_work first = { .piece = make, .arg = &a, .count = 100, .grain = 3, .threads = 3 };
-            struct hg_work second = { .piece = make, .arg = &b, .count = 7, .grain = 1, .threads = 2 };
-            hg_post(&first);
-            hg_post(&second);
-            wrong += !share(3, 64, 1);
-            if (k % 2 == 0)
-                hg_join(&first);
-            hg_join(&second);
-            if (k % 2 == 1)
-                hg_join(&first);
-            wrong += !is_made(&a) + !is_made(&b);
-        }
+    for (int k = 0; k < 300; k++) {
+        struct job a = { .grain = 3, .count = 100, .threads = 3 }, b = { .grain = 1, .count = 7, .threads = 2 };
+        struct hg_work first = { .piece = make, .arg = &a, .count = 100, .grain = 3, .threads = 3 };
+        struct hg_work second = { .piece = make, .arg = &b, .count = 7, .grain = 1, .threads = 2 };
+        hg_post(&first);
+        hg_post(&second);
+        wrong += !share(3, 64, 1);
+        if (k % 2 == 0)
+            hg_join(&first);
+        hg_join(&second);
+        if (k % 2 == 1)
+            hg_join(&first);
+        wrong += !is_made(&a) + !is_made(&b);
+    }
     assert_int_equal(wrong, 0);
 }
 
@@ -162,7 +162,8 @@ TEST(who_has_drawn_nothing_is_not_waited_for)
 {
     int wrong = 0, team = 0;
     struct block block = { 0 };
-    HG_TEAM(2) {
+    HG_TEAM(2)
+    {
         struct hg_work held = { .piece = hold, .arg = &block, .count = 2, .grain = 1, .threads = 2 };
         team = omp_get_num_threads();
         hg_post(&held);
@@ -184,7 +185,7 @@ static void *call(void *arg)
     int *wrong = arg;
     for (int k = 0; k < 100; k++)
         HG_TEAM(1 + k % 3)
-            *wrong += !share(3, 100, 7);
+    *wrong += !share(3, 100, 7);
     return NULL;
 }
 
@@ -213,7 +214,8 @@ TEST(calls_come_from_parallel_regions)
 TEST(calls_come_from_calls)
 {
     int wrong = 0;
-    HG_TEAM(3) {
+    HG_TEAM(3)
+    {
         call(&wrong);
         wrong += !share(3, 100, 7);
     }
@@ -224,7 +226,7 @@ TEST(settings_are_the_callers)
 {
     int before = omp_get_max_threads(), inside = 0;
     HG_TEAM(2)
-        inside = hg_threads(0);
+    inside = hg_threads(0);
     assert_int_equal(inside, before);
     assert_int_equal(omp_get_max_threads(), before);
     assert_int_equal(hg_threads(7), 7);
@@ -240,7 +242,7 @@ TEST(a_child_goes_on_with_one_thread)
     if (child == 0) {
         bool made = false;
         HG_TEAM(1)
-            made = share(2, 100, 1);
+        made = share(2, 100, 1);
         _exit(!made);
     }
     assert_int_equal(waitpid(child, &status, 0), child);

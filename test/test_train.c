@@ -263,8 +263,8 @@ TEST(precomputed)
     params.precomputed_index = rows;
     hinge_model *other = fit(&gram, &params, &indexed);
     assert_close(indexed.objective, report.objective, 1e-6);
-    struct set test = { all.n, all.n,
-                        plain_gram(&(hinge_kernel){ .type = HINGE_RBF, .gamma = 0.2 }, &all, &all), all.y };
+    struct set test = { all.n, all.n, plain_gram(&(hinge_kernel){ .type = HINGE_RBF, .gamma = 0.2 }, &all, &all),
+                        all.y };
     double *f = fit_decisions(model, &all, HINGE_PRECISION_F64);
     double *g = fit_decisions(other, &test, HINGE_PRECISION_F64);
     assert_near(largest_difference(f, g, 3 * all.n), 0, 1e-4);
@@ -428,8 +428,8 @@ TEST(positive_class)
         assert_true(right[0] > 0.5 * (double)three.n);
     }
     params.positive_class = &none;
-    assert_refused(hinge_train(&plain, &x3, three.y, &params, NULL, &err),
-                   HINGE_EINVAL, "positive_class: no row has label 4");
+    assert_refused(hinge_train(&plain, &x3, three.y, &params, NULL, &err), HINGE_EINVAL,
+                   "positive_class: no row has label 4");
 }
 
 int main(void)

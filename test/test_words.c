@@ -70,7 +70,7 @@ TEST(stopped_anywhere)
 {
     for (int task = 0; task <= HINGE_NU_SVR; task++) {
         struct set set = task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR ? set_regression(9, 3000, 4)
-                                                                             : set_two_class(9, 3000, 4, 2);
+                                                                           : set_two_class(9, 3000, 4, 2);
         hinge_params params = hinge_params_default((hinge_task)task);
         params.kernel = hinge_kernel_rbf(0.05);
         params.nu = 0.3;
@@ -87,9 +87,10 @@ TEST(stopped_anywhere)
             for (size_t i = 0; i < set.n; i++) {
                 for (size_t j = 0; beta[i] != 0 && j < set.n; j++)
                     square += beta[i] * beta[j] * gram[i * set.n + j];
-                linear += task == HINGE_C_SVC ? -fabs(beta[i])
+                linear += task == HINGE_C_SVC         ? -fabs(beta[i])
                           : task == HINGE_EPSILON_SVR ? params.p * fabs(beta[i]) - set.y[i] * beta[i]
-                          : task == HINGE_NU_SVR ? -set.y[i] * beta[i] : 0;
+                          : task == HINGE_NU_SVR      ? -set.y[i] * beta[i]
+                                                      : 0;
             }
             assert_true(report.outcome == HINGE_STOPPED || report.outcome == HINGE_TIME_LIMIT);
             assert_near(report.objective, square / 2 + linear, 1e-8 * (square + fabs(linear)));
@@ -350,8 +351,8 @@ TEST(nu_of_folds)
                 assert_true(predictions[i] == 1 || predictions[i] == 2 || predictions[i] == 3);
         }
         params.nu *= 1.01;
-        assert_refused(hinge_cross_validate(&x, set.y, &params, 5, predictions, NULL, &err),
-                       HINGE_EINVAL, "infeasible");
+        assert_refused(hinge_cross_validate(&x, set.y, &params, 5, predictions, NULL, &err), HINGE_EINVAL,
+                       "infeasible");
     }
 }
 

@@ -204,7 +204,9 @@ struct trial trial_plan(uint64_t number)
         t.params.tau = chance(&state, 0.2) ? power_between(&state, -6, -1) : 0.02 + 0.96 * draw_unit(&state);
     }
     t.selects = t.params.rank == 0 && t.params.time_limit == 0 && t.stop_after == 0 &&
-                chance(&state, t.n <= 200 ? 0.3 : t.n <= 1200 ? 0.15 : 0);
+                chance(&state, t.n <= 200    ? 0.3
+                               : t.n <= 1200 ? 0.15
+                                             : 0);
     return t;
 }
 
@@ -226,8 +228,8 @@ void trial_describe(const struct trial *t, char *text, size_t size)
         p->kernel.type == HINGE_USER ? t->user.gamma : p->kernel.gamma, p->kernel.coef0, p->kernel.degree, t->n, t->d,
         t->is_f32 ? "f32 " : "", t->shape, t->n_labels, p->multiclass == HINGE_ONE_VS_REST ? " ovr" : "", p->C, p->nu,
         p->p, p->tau, p->eps, solvers[p->solver], precisions[p->precision], p->threads);
-#define ADD(when, ...)                                                                                                 \
-    if ((when) && length >= 0 && (size_t)length < size)                                                                \
+#define ADD(when, ...) \
+    if ((when) && length >= 0 && (size_t)length < size) \
     length += snprintf(text + length, size - (size_t)length, __VA_ARGS__)
     ADD(t->weights != NULL, ", weights");
     ADD(p->n_class_weights > 0, ", class weights");

@@ -135,12 +135,14 @@ void check_hulls(const struct trial *t, const hinge_model *model, const hinge_re
             weight += truth_cap(t, i);
             slack = fmaxl(slack, sums->slack[p * sums->rows + i]);
         }
-    long double sum = t->params.nu * weight / 2, apart = least_of_class(t, model, sums, p, 1, sum) +
-                                                         least_of_class(t, model, sums, p, -1, sum);
+    long double sum = t->params.nu * weight / 2,
+                apart = least_of_class(t, model, sums, p, 1, sum) + least_of_class(t, model, sums, p, -1, sum);
     tell("problem %zu: reduced hulls apart by %Lg\n", p, apart);
     if (apart + 4 * sum * slack <= 0 && weight > 0)
-        finding("margin", "told to have converged, and w does not keep the reduced hulls apart: %Lg, allowed -%Lg "
-                "(problem %zu)", apart, 4 * sum * slack, p);
+        finding("margin",
+                "told to have converged, and w does not keep the reduced hulls apart: %Lg, allowed -%Lg "
+                "(problem %zu)",
+                apart, 4 * sum * slack, p);
 }
 
 /* Hard margin, told that there is none above so much: a solution of LIBSVM's for a large C shows one, or not. */

@@ -41,10 +41,9 @@ static void check_values(const struct trial *t, const hinge_model *model, const 
     double *f = get(x->rows * (problems + 1), sizeof *f), *labels = get(x->rows, sizeof *labels), largest_rho = 1;
     const double *rho = hinge_model_rho(model);
     hinge_predict_report report = { 0 };
-    hinge_predict_options options = { .threads = t->params.threads,
-                                      .precision = precision,
-                                      .cpu_level = t->params.cpu_level,
-                                      .report = &report };
+    hinge_predict_options options = {
+        .threads = t->params.threads, .precision = precision, .cpu_level = t->params.cpu_level, .report = &report
+    };
     phase("hinge_predict");
     hinge_status status = hinge_predict(model, x, &options, labels, f, &err);
     phase("checks");

@@ -340,8 +340,7 @@ bool truth_valid(const struct trial *t, const char **why)
         least = fmin(least, of_class);
     }
     bool hard = p->task == HINGE_C_SVC && isinf(p->C);
-    *why = !(p->nu <= 1) && (p->task == HINGE_NU_SVC || p->task == HINGE_NU_SVR || p->task == HINGE_ONE_CLASS)
-               ? "nu"
+    *why = !(p->nu <= 1) && (p->task == HINGE_NU_SVC || p->task == HINGE_NU_SVR || p->task == HINGE_ONE_CLASS) ? "nu"
            : p->C > 1e300 && !hard                                             ? "bounds that overflow"
            : weight == 0                                                       ? "no example has a weight"
            : least == 0                                                        ? "a class without weight"
@@ -351,8 +350,8 @@ bool truth_valid(const struct trial *t, const char **why)
            : hard && (p->solver == HINGE_SOLVER_SMO || p->precision == HINGE_PRECISION_F32 || p->max_iter > 0 ||
                       p->working_set > 0)
                ? "the hard margin is the interior point's"
-           : p->solver == HINGE_SOLVER_SMO && p->rank > 0                      ? "a rank is the interior point's"
-                                                                               : NULL;
+           : p->solver == HINGE_SOLVER_SMO && p->rank > 0 ? "a rank is the interior point's"
+                                                          : NULL;
     return *why == NULL;
 }
 

@@ -21,9 +21,9 @@ struct grid_settings {
     struct grid_list list[AXES];
     const char *out, *resume, *picture;
     hinge_select_options select; /* score: AUTO no longer, once the task is known */
-    const char *ignored; /* grid.py's programs, of which none is run */
-    char *own_out;     /* DATA.out, where out is not given */
-    char identity[256]; /* the first line of the file: of what data and settings its points are */
+    const char *ignored;         /* grid.py's programs, of which none is run */
+    char *own_out;               /* DATA.out, where out is not given */
+    char identity[256];          /* the first line of the file: of what data and settings its points are */
 };
 
 struct axis {
@@ -57,8 +57,8 @@ const char *number_text(double value, int python, char room[NUMBER_ROOM]);
 struct points {
     hinge_grid_point *point;
     size_t count;
-    FILE *file;    /* where points are added; NULL: nowhere */
-    int failed;    /* it could not be written */
+    FILE *file; /* where points are added; NULL: nowhere */
+    int failed; /* it could not be written */
 };
 
 /* Makes the identity of data and settings. */

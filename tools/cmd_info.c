@@ -391,9 +391,8 @@ static void tell_machine(int json)
     }
 }
 
-static const char usage[] =
-    "usage: hinge info [options] [file ...]\n\n"
-    "Tells about model files and data files, or without a file about hinge and this machine.";
+static const char usage[] = "usage: hinge info [options] [file ...]\n\n"
+                            "Tells about model files and data files, or without a file about hinge and this machine.";
 
 int command_info(int argc, char **argv)
 {

@@ -94,20 +94,19 @@ static void path_script(const struct plot_settings *settings, const struct gnupl
         snprintf(gamma, sizeof gamma, ", gamma %g", kernel.gamma);
     gnuplot_title(g, "set title ", "%s (%zu examples), %s, %s kernel%s", base_name(settings->data_path), n,
                   task->keyword, hinge_kernel_info(kernel.type)->keyword, gamma);
-    fprintf(
-        g->script,
-        "\nset logscale x 2\nset format x '2^{%%L}'\nset xlabel 'C'\nset xtics nomirror out\n"
-        "set ylabel '%s of %zu-fold cross-validation%s' textcolor rgb '#0072B2'\n"
-        "set y2label 'support vectors' textcolor rgb '#D55E00'\n"
-        "set ytics nomirror out\nset y2tics out\nset yrange [0:*]\nset y2range [0:*]\n"
-        "set offsets graph 0.02, graph 0.02, graph 0.05, 0\nset key outside top center horizontal Left reverse\n"
-        "plot $path using 1:2 with linespoints lw 2 pt 7 ps 1.2*scale lc rgb '#0072B2' title 'error (left)', \\\n"
-        "  '' using 1:3 axes x1y2 with linespoints lw 2 dt '-' pt 9 ps 1.4*scale lc rgb '#D55E00' "
-        "title 'support vectors (right)'\n",
-        !task->regresses ? "error"
-        : task->uses_tau ? "mean pinball loss"
-                         : "mean squared error",
-        settings->folds, task->regresses ? "" : ", %");
+    fprintf(g->script,
+            "\nset logscale x 2\nset format x '2^{%%L}'\nset xlabel 'C'\nset xtics nomirror out\n"
+            "set ylabel '%s of %zu-fold cross-validation%s' textcolor rgb '#0072B2'\n"
+            "set y2label 'support vectors' textcolor rgb '#D55E00'\n"
+            "set ytics nomirror out\nset y2tics out\nset yrange [0:*]\nset y2range [0:*]\n"
+            "set offsets graph 0.02, graph 0.02, graph 0.05, 0\nset key outside top center horizontal Left reverse\n"
+            "plot $path using 1:2 with linespoints lw 2 pt 7 ps 1.2*scale lc rgb '#0072B2' title 'error (left)', \\\n"
+            "  '' using 1:3 axes x1y2 with linespoints lw 2 dt '-' pt 9 ps 1.4*scale lc rgb '#D55E00' "
+            "title 'support vectors (right)'\n",
+            !task->regresses ? "error"
+            : task->uses_tau ? "mean pinball loss"
+                             : "mean squared error",
+            settings->folds, task->regresses ? "" : ", %");
 }
 
 static void draw_path(struct plot_settings *settings)

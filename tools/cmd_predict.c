@@ -39,10 +39,13 @@ static const char usage[] = "usage: hinge predict [options] test_file model_file
 
 static void read_options(int argc, char **argv, const char *text, struct predict_settings *s)
 {
-    const struct command_line line = {
-        text, { OPTION_GROUP("Options (default in parentheses):", predict_options, s), DATA_GROUP(&s->data) },
-        2, "a test file and a model file are needed", { &s->test_path, &s->model_path, &s->output_path }, NULL
-    };
+    const struct command_line line = { text,
+                                       { OPTION_GROUP("Options (default in parentheses):", predict_options, s),
+                                         DATA_GROUP(&s->data) },
+                                       2,
+                                       "a test file and a model file are needed",
+                                       { &s->test_path, &s->model_path, &s->output_path },
+                                       NULL };
     parse_command(argc, argv, &line);
     if (is_stdout(s->output_path) + is_stdout(s->decisions) + s->json > 1)
         die(EXIT_USAGE, "predict: only one of output_file, --decisions and --json can go to standard output");
@@ -51,7 +54,7 @@ static void read_options(int argc, char **argv, const char *text, struct predict
 struct predict_run {
     hinge_model *model;
     hinge_data data;
-    size_t n; /* rows of all processes; data has this one's */
+    size_t n;                                           /* rows of all processes; data has this one's */
     double *labels, *truth, *decisions, *probabilities; /* of data, then of all */
     hinge_predict_report report;
     double sigma; /* Laplace width of a regression, 0: not wanted */
@@ -63,8 +66,7 @@ struct predict_run {
 static void check_probability(const struct predict_settings *s, const hinge_model *model)
 {
     if (s->probability && !hinge_model_has_probability(model))
-        die(EXIT_DATA,
-            "%s: the model has no probabilities: train it with -b 1, or give it some by `hinge calibrate`",
+        die(EXIT_DATA, "%s: the model has no probabilities: train it with -b 1, or give it some by `hinge calibrate`",
             s->model_path);
     if (!s->probability && hinge_model_has_probability(model) && s->verbose)
         fprintf(stderr, "the model has probabilities, which -b 1 writes\n");
@@ -102,8 +104,8 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
     options.report = &run->report;
     start = now();
     if (!classes || run->decisions)
-        check((ranks ? ranks->predict : hinge_predict)(run->model, &run->data.x, &options, run->labels,
-                                                       run->decisions, &failure));
+        check((ranks ? ranks->predict : hinge_predict)(run->model, &run->data.x, &options, run->labels, run->decisions,
+                                                       &failure));
     if (classes)
         check((ranks ? ranks->probability : hinge_predict_probability)(run->model, &run->data.x, &options, run->labels,
                                                                        run->probabilities, &failure));
@@ -150,8 +152,8 @@ static void score(const struct predict_settings *s, struct predict_run *run)
     whole.x.rows = run->n;
     whole.y = run->truth;
     warn_of_unknown_labels(s->test_path, &whole, run->model);
-    run->score = score_predictions(hinge_model_task(run->model), hinge_model_tau(run->model), run->n, run->labels,
-                                   run->truth);
+    run->score =
+        score_predictions(hinge_model_task(run->model), hinge_model_tau(run->model), run->n, run->labels, run->truth);
 }
 
 /* Writes one label or value a line. */

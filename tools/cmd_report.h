@@ -29,18 +29,18 @@ struct two_class {
 struct bounds {
     double radius, radius_centred; /* in feature space; centred: NaN where it would take too long */
     double dimension;              /* of the feature space */
-    double leave_one_out; /* NaN: it does not hold */
+    double leave_one_out;          /* NaN: it does not hold */
     double vc_fat, vc_slides, vc_risk;
     double lambda, stability; /* without bias, which the theorem is about; otherwise 0 */
 };
 
 struct report {
     struct subject s;
-    double *weights; /* [n], NULL: there are none */
+    double *weights;            /* [n], NULL: there are none */
     struct two_class *problems; /* [n_problems], classification only */
     size_t n_problems;
     int certified;
-    char why[400];  /* where not */
+    char why[400]; /* where not */
     struct recall recall;
     hinge_certificate certificate;
     struct bounds bounds; /* two classes, certified */

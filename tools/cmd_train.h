@@ -17,13 +17,13 @@ struct train_settings {
     int scale;
     int eps_open;                    /* -e gives none */
     double scale_lower, scale_upper; /* NaN: not given */
-    const char *positive; /* a class, NULL: not given */
+    const char *positive;            /* a class, NULL: not given */
     double positive_label;
     const char *scale_restore;
     int quiet, verbose, json, certify, profile, record, no_restart;
     const char *data_path, *model_path;
     char *own_path; /* DATA.model, where model_path is not given */
-    int grid; /* hinge grid: folds are those of several trainings, and a model follows */
+    int grid;       /* hinge grid: folds are those of several trainings, and a model follows */
 };
 
 struct train_run {

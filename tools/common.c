@@ -551,8 +551,8 @@ void json_score(struct json *j, const struct score *score)
 void print_certificate(const hinge_certificate *c)
 {
     printf("%-16s primal %.10g, dual %.10g, gap %.3g\n", "certificate", c->primal, c->dual, c->gap);
-    printf("%-16s kkt %.3g, slackness %.3g, sum %.3g, box %.3g (%.3f s)\n", "", c->kkt, c->slackness,
-           c->sum_residual, c->box_residual, c->seconds);
+    printf("%-16s kkt %.3g, slackness %.3g, sum %.3g, box %.3g (%.3f s)\n", "", c->kkt, c->slackness, c->sum_residual,
+           c->box_residual, c->seconds);
 }
 
 void json_certificate(struct json *j, const hinge_certificate *c)

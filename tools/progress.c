@@ -65,9 +65,8 @@ static void show_progress(struct display *d, const hinge_progress *p)
         snprintf(line, sizeof line, "%zu epochs  %.1f s", p->rounds, p->seconds);
     else
         snprintf(line, sizeof line, "%.1f s  %s%s%s %.1e, stops at %.1e  %" PRIu64 " %s  %zu SVs", p->seconds, part,
-                 phase, interior ? "relative gap" : "violation", p->violation,
-                 interior ? fmin(d->eps, 1e-6) : d->eps, p->newton ? p->newton_steps : p->iterations,
-                 interior || p->newton ? "systems" : "steps", p->n_sv);
+                 phase, interior ? "relative gap" : "violation", p->violation, interior ? fmin(d->eps, 1e-6) : d->eps,
+                 p->newton ? p->newton_steps : p->iterations, interior || p->newton ? "systems" : "steps", p->n_sv);
     if (d->terminal)
         show_line(p->seconds, "%s", line);
     else

@@ -18,13 +18,13 @@ void show_line(double seconds, const char *format, ...) PRINTF_LIKE(2, 3);
 void wipe_line(void);
 
 struct display {
-    int terminal;    /* its line is shown anew, otherwise there are plain lines */
-    double interval; /* seconds between two lines, 0: no progress at all */
-    size_t folds;    /* folds of a cross-validation, or 0 */
-    double eps;      /* violation at which SMO stops */
-    double time;     /* time of the last line, seconds */
-    size_t rounds;   /* that are done */
-    double limit;    /* seconds after which the callback ends the run, as the library does not; 0: none */
+    int terminal;          /* its line is shown anew, otherwise there are plain lines */
+    double interval;       /* seconds between two lines, 0: no progress at all */
+    size_t folds;          /* folds of a cross-validation, or 0 */
+    double eps;            /* violation at which SMO stops */
+    double time;           /* time of the last line, seconds */
+    size_t rounds;         /* that are done */
+    double limit;          /* seconds after which the callback ends the run, as the library does not; 0: none */
     hinge_outcome outcome; /* STOPPED, TIME_LIMIT: the callback ended it */
 };
 

@@ -20,10 +20,9 @@ static const int shapes[N_SHAPES] = { 7, 9, 5, 13 }; /* gnuplot's: disc, triangl
 static const struct {
     unsigned colour;
     const char *name;
-} slacks[4] = { { 0x444444, "slack = 0" },
-                { 0x0072B2, "slack < 1" },
-                { 0xCC79A7, "slack = 1" },
-                { 0xD55E00, "slack > 1: wrong" } };
+} slacks[4] = {
+    { 0x444444, "slack = 0" }, { 0x0072B2, "slack < 1" }, { 0xCC79A7, "slack = 1" }, { 0xD55E00, "slack > 1: wrong" }
+};
 
 /* ---- The picture of a model ---- */
 
@@ -37,14 +36,14 @@ struct picture {
     size_t n_regions;
     double region_label[MOST_REGIONS + 1]; /* classes of the model in its order, then labels that only the data have;
                                             * one more tells that there are too many */
-    int drawn[MOST_REGIONS];          /* 1: the class has an area in the picture */
-    int *class_of;            /* [n] region of each example's label */
-    int *region;              /* [GRID * GRID] of each point of the grid, row by row from below */
-    double *f;                /* [GRID * GRID] first decision value */
-    float *cross[2];          /* [GRID * GRID] of the step from each point to the right, and up: the share of it behind
+    int drawn[MOST_REGIONS];               /* 1: the class has an area in the picture */
+    int *class_of;                         /* [n] region of each example's label */
+    int *region;                           /* [GRID * GRID] of each point of the grid, row by row from below */
+    double *f;                             /* [GRID * GRID] first decision value */
+    float *cross[2]; /* [GRID * GRID] of the step from each point to the right, and up: the share of it behind
                                * which another region begins */
-    int two;                  /* 1: the sign of one decision value is the class */
-    int apart;                /* 1: one_class, and labels are words, which are neither inside nor outside: regions 0 and
+    int two;         /* 1: the sign of one decision value is the class */
+    int apart;       /* 1: one_class, and labels are words, which are neither inside nor outside: regions 0 and
                                * 1 are these, and those behind them the words' */
 };
 
@@ -356,11 +355,13 @@ static void script_points(const struct picture *p, const struct gnuplot *g, cons
         for (size_t kind = 0; kind < 4; kind++) {
             if (!count[k * 4 + kind])
                 continue;
-            fprintf(g->script, ", \\\n  $points index %zu with points pt %d ps 1.1*scale lc rgb '#%06X' notitle",
-                    block, shapes[k % N_SHAPES], by_slack ? slacks[kind].colour : colour_of(k));
+            fprintf(g->script, ", \\\n  $points index %zu with points pt %d ps 1.1*scale lc rgb '#%06X' notitle", block,
+                    shapes[k % N_SHAPES], by_slack ? slacks[kind].colour : colour_of(k));
             if (!by_slack && kind) /* with arms beyond the shape */
-                fprintf(g->script, ", \\\n  $points index %zu with points pt 2 ps 2.1*scale lw 1.5 "
-                                   "lc rgb '#000000' notitle", block);
+                fprintf(g->script,
+                        ", \\\n  $points index %zu with points pt 2 ps 2.1*scale lw 1.5 "
+                        "lc rgb '#000000' notitle",
+                        block);
             sum[kind] += count[k * 4 + kind];
             block++;
         }
@@ -416,10 +417,9 @@ static void script(const struct picture *p, const struct gnuplot *g, const size_
         fputs(", \\\n  $borders with lines lw 1 lc rgb '#666666' notitle", g->script);
     script_points(p, g, count);
     if (s->located)
-        fprintf(
-            g->script,
-            ", \\\n  $vectors with points pt 6 ps 2.4*scale lw %g lc rgb '#000000' title 'support vectors (%zu)'",
-            p->two ? 1 : 0.5, hinge_model_n_sv(s->model));
+        fprintf(g->script,
+                ", \\\n  $vectors with points pt 6 ps 2.4*scale lw %g lc rgb '#000000' title 'support vectors (%zu)'",
+                p->two ? 1 : 0.5, hinge_model_n_sv(s->model));
     fputc('\n', g->script);
 }
 

@@ -60,7 +60,8 @@ static void print_bounds(const struct report *r, const struct report_settings *s
            b->vc_risk >= 1 ? ", which says nothing" : "");
     if (b->lambda > 0)
         printf("%-16s hinge risk - its mean here <= 2 R^2/(lambda n) = %.6g on average over training sets; "
-               "lambda = %.6g\n", "stability", b->stability, b->lambda);
+               "lambda = %.6g\n",
+               "stability", b->stability, b->lambda);
 }
 
 static void print_leave_one_out(const struct report *r, const struct report_settings *s)

@@ -10,13 +10,13 @@
 
 struct subject {
     hinge_model *model;
-    hinge_data data;        /* as predicted, in doubles */
-    hinge_matrix trained;   /* the same as the model was trained on them: scaled where it scales */
-    double *scaled;         /* what trained.data points into then, otherwise NULL */
-    double *labels;         /* [n] predicted */
-    double *decisions;      /* [n * n_problems] */
-    int located;            /* all support vectors are rows of the data: hinge_model_sv_index tells which */
-    char why[256];          /* why it is not located */
+    hinge_data data;      /* as predicted, in doubles */
+    hinge_matrix trained; /* the same as the model was trained on them: scaled where it scales */
+    double *scaled;       /* what trained.data points into then, otherwise NULL */
+    double *labels;       /* [n] predicted */
+    double *decisions;    /* [n * n_problems] */
+    int located;          /* all support vectors are rows of the data: hinge_model_sv_index tells which */
+    char why[256];        /* why it is not located */
 };
 
 /* Loads both, predicts in f64, and looks for the support vectors. Dies where the data have no labels. */

@@ -23,9 +23,11 @@ static void json_report(struct json *j, const hinge_report *r)
              r->kernel_values, r->cache_bytes, r->cache_used);
     json_put(j, "memory_bytes %zu, peak_bytes %" PRIu64 ", threads %d, precision %s, corrections %d", r->memory_bytes,
              peak_bytes(), r->threads, choice_name(choice_precision, (int)r->precision), r->corrections);
-    json_put(j, "seconds_rows %g, seconds_select %g, seconds_block %g, seconds_subproblem %g, seconds_newton %g, "
-                "seconds_check %g", r->phase.rows, r->phase.select, r->phase.block, r->phase.subproblem,
-             r->phase.newton, r->phase.certificate);
+    json_put(j,
+             "seconds_rows %g, seconds_select %g, seconds_block %g, seconds_subproblem %g, seconds_newton %g, "
+             "seconds_check %g",
+             r->phase.rows, r->phase.select, r->phase.block, r->phase.subproblem, r->phase.newton,
+             r->phase.certificate);
     json_put(j, "gflop %g, path %s, blas %s, blas_slow %i", r->gflop, r->path, r->blas, r->blas_slow);
 }
 
@@ -389,8 +391,8 @@ void train_warn(const struct train_settings *s, const struct train_run *run)
     else if (r->outcome != HINGE_CONVERGED && s->online.solver)
         warn("not converged: %s after %zu whole epochs", hinge_outcome_text(r->outcome), s->online.epochs);
     else if (r->outcome != HINGE_CONVERGED)
-        warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation,
-             hint ? "; " : "", hint ? hint : "");
+        warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation, hint ? "; " : "",
+             hint ? hint : "");
     char unbegun[100];
     size_t n_unbegun = list_unbegun(run, NULL, unbegun, sizeof unbegun);
     if (n_unbegun)

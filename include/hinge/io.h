@@ -34,50 +34,50 @@ typedef enum hinge_format {
 
 typedef struct hinge_data_options {
     hinge_format format;
-    hinge_dtype type;        /* of the matrix, HINGE_F32 or HINGE_F64; 0: HINGE_F64, for .npy what the file has (f2 as
+    hinge_dtype type;      /* of the matrix, HINGE_F32 or HINGE_F64; 0: HINGE_F64, for .npy what the file has (f2 as
                               * HINGE_F32, bytes as HINGE_U8 and HINGE_I8, integers of more bytes as HINGE_F64) */
-    size_t min_cols;         /* least number of columns of x; features that the file has not are 0 */
-    size_t max_cols;         /* LIBSVM: most columns of x; features beyond are left out; 0: no limit. .npy: 1 takes an
+    size_t min_cols;       /* least number of columns of x; features that the file has not are 0 */
+    size_t max_cols;       /* LIBSVM: most columns of x; features beyond are left out; 0: no limit. .npy: 1 takes an
                               * array of one dimension as a column, which is refused otherwise */
-    int drop_empty;          /* LIBSVM: 1: leave out empty columns where a dense matrix would be large and 15 of 16 are
+    int drop_empty;        /* LIBSVM: 1: leave out empty columns where a dense matrix would be large and 15 of 16 are
                               * empty, see hinge_data.columns; min_cols is then ignored */
-    const size_t *columns;   /* LIBSVM: [n_columns] keep these features only, ascending from 1, as hinge_model_columns
+    const size_t *columns; /* LIBSVM: [n_columns] keep these features only, ascending from 1, as hinge_model_columns
                               * has them, and add a column that holds the norm of the others. Support vectors have 0
                               * there (hinge_model_widen), so kernel values are those of the whole example. NULL: all */
     size_t n_columns;
-    int precomputed;         /* LIBSVM: 1: rows start with 0:serial, see hinge_data.serial */
-    long label_column;       /* CSV: from 1, or negative from the end (-1 the last); 0: the first. Elsewhere 0 */
-    int no_labels;           /* CSV: 1: there is no label column, and y is all 0; .npy never has one, LIBSVM always */
-    int header;              /* CSV: 1: line 1 is a header; -1: it is an example; 0: told by its fields, see above */
+    int precomputed;   /* LIBSVM: 1: rows start with 0:serial, see hinge_data.serial */
+    long label_column; /* CSV: from 1, or negative from the end (-1 the last); 0: the first. Elsewhere 0 */
+    int no_labels;     /* CSV: 1: there is no label column, and y is all 0; .npy never has one, LIBSVM always */
+    int header;        /* CSV: 1: line 1 is a header; -1: it is an example; 0: told by its fields, see above */
     /* CSV: columns, each by its name in line 1 or, if none is called so, its number as above, or from one to another:
      * "age,fare,5-7,-1"; in double quotes where a name holds a comma. NULL: none is named. */
-    const char *label_name;  /* the label's column, instead of label_column */
-    const char *take;        /* columns that become features; NULL: all but the label. Without a label column named, the
+    const char *label_name; /* the label's column, instead of label_column */
+    const char *take;       /* columns that become features; NULL: all but the label. Without a label column named, the
                               * first one that is neither taken nor left out is the label */
-    const char *leave_out;   /* columns that do not */
-    const char *categories;  /* columns whose words become a column of 0 and 1 each, in the order of strcmp, called
+    const char *leave_out;  /* columns that do not */
+    const char *categories; /* columns whose words become a column of 0 and 1 each, in the order of strcmp, called
                               * "column=word"; at most 1000 a column */
     const hinge_words *names; /* CSV: the names of a model's features (hinge_model_names), by which a table that has a
                               * header is matched: its columns come in this order, others are left out, and one that
                               * lacks is EFORMAT, as is a word that is none of its categories. NULL: columns are as they
                               * are */
-    const char *target;      /* the name of its label (hinge_model_target): without a label column named, this one is
+    const char *target;       /* the name of its label (hinge_model_target): without a label column named, this one is
                               * it, and a table that has none has no labels; with names only. NULL: not known */
-    int drop_missing;        /* CSV: 1: leave out rows with missing values, of columns that are used */
-    int as_command;          /* 1: errors name what to change as options of the command hinge are called, not as these
+    int drop_missing;         /* CSV: 1: leave out rows with missing values, of columns that are used */
+    int as_command;           /* 1: errors name what to change as options of the command hinge are called, not as these
                               * fields are: --label-column, label_column */
     const hinge_words *words; /* the words of a model (hinge_model_words), which keep their numbers in y; other words
                                * get the numbers behind. NULL: words are numbered in the order in which they come */
-    const char *labels_path; /* .npy: name of a file of n labels; NULL: y is all 0 */
-    int threads;             /* number of threads; 0: omp_get_max_threads() */
+    const char *labels_path;  /* .npy: name of a file of n labels; NULL: y is all 0 */
+    int threads;              /* number of threads; 0: omp_get_max_threads() */
 } hinge_data_options;
 
 /* A dense matrix and its labels, which own their memory; free them with hinge_data_free. */
 typedef struct hinge_data {
     hinge_matrix x;
-    double *y;          /* [x.rows]; 0 where the file has no labels */
-    hinge_words words;  /* of the labels in y, numbered from 1 as they appear; count 0: labels are numbers */
-    size_t *serial;     /* [x.rows] the 0: entries, from 1, of a precomputed LIBSVM file; otherwise NULL */
+    double *y;           /* [x.rows]; 0 where the file has no labels */
+    hinge_words words;   /* of the labels in y, numbered from 1 as they appear; count 0: labels are numbers */
+    size_t *serial;      /* [x.rows] the 0: entries, from 1, of a precomputed LIBSVM file; otherwise NULL */
     hinge_format format; /* the file's format, never HINGE_FORMAT_AUTO */
     int labelled;        /* 1: y is from the file, or from labels_path */
     size_t label_column; /* CSV: the column that y is from, from 1; 0: none */
@@ -86,11 +86,11 @@ typedef struct hinge_data {
                           * none, or not each its own */
     char *target;        /* CSV with a header: the name of the label's column; NULL: none */
     size_t dropped;      /* rows that were left out for missing values */
-    size_t file_cols;   /* highest feature of the file, even if left out of x */
-    size_t *columns;    /* the feature, from 1, of each column of x, but for the norm that options.columns adds; NULL:
+    size_t file_cols;    /* highest feature of the file, even if left out of x */
+    size_t *columns;     /* the feature, from 1, of each column of x, but for the norm that options.columns adds; NULL:
                          * column j is feature j + 1 */
-    size_t nonzeros;    /* entries of x that are not 0 */
-    void *memory;       /* what x.data points into; private */
+    size_t nonzeros;     /* entries of x that are not 0 */
+    void *memory;        /* what x.data points into; private */
 } hinge_data;
 
 /* Reads a whole file into *data, which is overwritten; options may be NULL. EFORMAT names file and line: anything that

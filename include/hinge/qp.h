@@ -37,18 +37,18 @@ HINGE_API const char *hinge_qp_outcome_text(hinge_qp_outcome outcome);
 
 /* The solution u and its multipliers: Qu + p = A'z + E'y, z >= 0, z'(Au - c) = 0. */
 typedef struct hinge_qp_result {
-    double *u;             /* [n] the caller's array, as are z and y; each may be NULL */
-    double *z;             /* [n_inequalities] */
-    double *y;             /* [n_equalities] */
+    double *u; /* [n] the caller's array, as are z and y; each may be NULL */
+    double *z; /* [n_inequalities] */
+    double *y; /* [n_equalities] */
     hinge_qp_outcome outcome;
-    double primal, dual;   /* 1/2 u'Qu + p'u and c'z + f'y - 1/2 u'Qu; infeasible: +infinity; unbounded: -infinity */
-    double residual;       /* rows and columns scaled to largest elements of about 1: the largest of |Qu + p - A'z -
+    double primal, dual; /* 1/2 u'Qu + p'u and c'z + f'y - 1/2 u'Qu; infeasible: +infinity; unbounded: -infinity */
+    double residual;     /* rows and columns scaled to largest elements of about 1: the largest of |Qu + p - A'z -
                             * E'y| over 1 + max |p|, what u lacks of its constraints over 1 + max |c|, |f|, and primal -
                             * dual over 1 + |primal|. Where the rounding of large z, y, u keeps these from eps, but not
                             * from 1e-6, max |z|, |y|, |u| is added to what the first two are over, and the terms of
                             * u'Qu and p'u, each by its size, to what the last is. Of a proof: what it lacks of the
                             * zeros above */
-    uint64_t iterations;   /* steps of the interior point, and of a second one: a run without an end is followed by one
+    uint64_t iterations; /* steps of the interior point, and of a second one: a run without an end is followed by one
                             * for the constraints alone, which may prove that nothing meets them */
 } hinge_qp_result;
 

@@ -100,21 +100,21 @@ typedef struct hinge_perceptron_options {
  * history[rounds] gets *n_rounds entries, of those carried out; both may be NULL. On separable data the number of
  * rounds is finite (sum of the errors of a batch run <= n R^2 / margin^2). options may be NULL. EINVAL: labels, values
  * that are not finite. */
-HINGE_API hinge_status hinge_perceptron(const hinge_matrix *x, const double *y,
-                                        const hinge_perceptron_options *options, double *w, double *b,
-                                        hinge_online_round *history, size_t *n_rounds, hinge_error *err);
+HINGE_API hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hinge_perceptron_options *options,
+                                        double *w, double *b, hinge_online_round *history, size_t *n_rounds,
+                                        hinge_error *err);
 
 typedef struct hinge_sgd_options {
-    double lambda;  /* > 0, see hinge_tradeoff_convert; 0: none, where there is a ball or eta */
-    size_t epochs;  /* passes over the examples; 0: as many as hinge_sgd_epochs says */
-    size_t batch;   /* examples a step; 0: 1 */
-    double eta;     /* eta_t = eta / t^power; 0: Pegasos' step 1 / (2 lambda t), with lambda = 0 sqrt(ball / t) / R */
-    double power;   /* 0 constant, 0.5, 1, ...; with eta > 0 only */
-    int bias;       /* 1: f = <x, w> + b, b not regularised [Karagiannis, example 31]; 0: homogeneous halfspaces, b = 0
+    double lambda; /* > 0, see hinge_tradeoff_convert; 0: none, where there is a ball or eta */
+    size_t epochs; /* passes over the examples; 0: as many as hinge_sgd_epochs says */
+    size_t batch;  /* examples a step; 0: 1 */
+    double eta;    /* eta_t = eta / t^power; 0: Pegasos' step 1 / (2 lambda t), with lambda = 0 sqrt(ball / t) / R */
+    double power;  /* 0 constant, 0.5, 1, ...; with eta > 0 only */
+    int bias;      /* 1: f = <x, w> + b, b not regularised [Karagiannis, example 31]; 0: homogeneous halfspaces, b = 0
                      * [Karagiannis, definition 21] */
-    int last;       /* 1: the last iterate; 0: the mean of all, weighted by t */
-    uint64_t seed;  /* start of the draws of the examples' order, anew each epoch */
-    int threads;    /* threads that measure history; 0: omp_get_max_threads(). The result does not depend on it */
+    int last;      /* 1: the last iterate; 0: the mean of all, weighted by t */
+    uint64_t seed; /* start of the draws of the examples' order, anew each epoch */
+    int threads;   /* threads that measure history; 0: omp_get_max_threads(). The result does not depend on it */
     hinge_progress_fn progress; /* or NULL; see hinge_online_round */
     void *progress_arg;
     hinge_loss loss; /* 0: the hinge loss; logistic, exponential or the perceptron's, of which w = 0 is the best where
@@ -174,9 +174,9 @@ HINGE_API hinge_status hinge_mercer_check(const hinge_matrix *x, const hinge_ker
 /* ---- Kinds of support vectors, classes of slack: [Shi, "Support Vectors"], [Perez], [Ho] ------------------- */
 
 typedef enum hinge_sv_kind {
-    HINGE_NO_SV = 0,     /* alpha = 0 */
-    HINGE_MARGIN_SV,     /* 0 < alpha < C: on the margin, xi = 0 */
-    HINGE_NON_MARGIN_SV  /* alpha = C */
+    HINGE_NO_SV = 0,    /* alpha = 0 */
+    HINGE_MARGIN_SV,    /* 0 < alpha < C: on the margin, xi = 0 */
+    HINGE_NON_MARGIN_SV /* alpha = C */
 } hinge_sv_kind;
 
 typedef enum hinge_slack_class {
@@ -207,23 +207,23 @@ typedef struct hinge_point {
 /* A two-class problem summed up. */
 typedef struct hinge_kinds {
     size_t n, n_margin_sv, n_non_margin_sv; /* examples, and support vectors of each kind */
-    size_t n_slack[4];         /* by hinge_slack_class */
+    size_t n_slack[4];                      /* by hinge_slack_class */
     double sum_alpha;
-    double norm2;              /* ||w||^2 = beta' K beta */
-    double bias;               /* the model's b */
+    double norm2;               /* ||w||^2 = beta' K beta */
+    double bias;                /* the model's b */
     double bias_low, bias_high; /* b that the optimality conditions allow [Perez, "In other cases there are a range of
                                  * solutions"], low <= high. Where they contradict each other by the violation, as
                                  * they do where there are margin SVs, b between them breaks none by more than that */
-    double alpha_slackness;    /* largest |alpha (y f - 1 + xi)|, divided by C: [Shi, eq. 6] */
-    double slack_slackness;    /* largest (C - alpha) xi, divided by C: [Shi, eq. 7] */
+    double alpha_slackness;     /* largest |alpha (y f - 1 + xi)|, divided by C: [Shi, eq. 6] */
+    double slack_slackness;     /* largest (C - alpha) xi, divided by C: [Shi, eq. 7] */
 } hinge_kinds;
 
 /* Finds kind and class of every example of a C-SVC or nu-SVC problem. Give x, y, params as the model was trained (see
  * hinge_model_locate for models from files); points[x->rows] is the caller's, or NULL. It takes one pass over K(all,
  * SV) in f64. */
 HINGE_API hinge_status hinge_kinds_of(const hinge_model *model, const hinge_matrix *x, const double *y,
-                                      const hinge_params *params, size_t problem, double tolerance,
-                                      hinge_kinds *kinds, hinge_point *points, hinge_error *err);
+                                      const hinge_params *params, size_t problem, double tolerance, hinge_kinds *kinds,
+                                      hinge_point *points, hinge_error *err);
 
 /* A callback that is told of a problem and of all rows, points[x->rows], which are gone when it returns. Return another
  * value than 0 to end the call. */
@@ -241,8 +241,8 @@ HINGE_API hinge_status hinge_kinds_each(const hinge_model *model, const hinge_ma
  * Where examples have weights, hinge_certify and hinge_kinds_of look anew, by the bounds that these give. Precomputed
  * kernels: x[i, i] belongs to row i. EINVAL: some are not there; *missing (or NULL) says how many, and the model is as
  * it was. Call it while no other thread uses the model. */
-HINGE_API hinge_status hinge_model_locate(hinge_model *model, const hinge_matrix *x, const double *y,
-                                          size_t *missing, hinge_error *err);
+HINGE_API hinge_status hinge_model_locate(hinge_model *model, const hinge_matrix *x, const double *y, size_t *missing,
+                                          hinge_error *err);
 
 /* ---- Margin and radius ------------------------------------------------------------------------------------- */
 

@@ -80,8 +80,7 @@ struct hg_bed { /* of a thread that sleeps */
  * is over, or the job that is waited for is done. */
 static bool is_news(const struct hg_team *team, unsigned seen, const int *inside)
 {
-    return __atomic_load_n(&team->posted, __ATOMIC_SEQ_CST) != seen ||
-           __atomic_load_n(&team->over, __ATOMIC_SEQ_CST) ||
+    return __atomic_load_n(&team->posted, __ATOMIC_SEQ_CST) != seen || __atomic_load_n(&team->over, __ATOMIC_SEQ_CST) ||
            (inside != NULL && __atomic_load_n(inside, __ATOMIC_SEQ_CST) == 0);
 }
 
@@ -225,8 +224,8 @@ void hg_post(struct hg_work *job)
     job->inside = 0;
     job->level = here.level;
     job->is_open = false;
-    job->may_open = team != NULL && team->threads > 1 && job->threads > here.number && job->threads > 1 &&
-                    job->count > job->grain;
+    job->may_open =
+        team != NULL && team->threads > 1 && job->threads > here.number && job->threads > 1 && job->count > job->grain;
     if (team != NULL && job->may_open && !is_alone(team, job))
         open_job(team, job);
 }
@@ -298,7 +297,8 @@ void hg_share(int threads, size_t count, size_t grain, hg_piece_fn *piece, void 
         hg_join(&job);
         return;
     }
-    HG_TEAM(count > grain ? threads : 1) {
+    HG_TEAM(count > grain ? threads : 1)
+    {
         hg_post(&job);
         hg_join(&job);
     }

@@ -40,17 +40,17 @@ void hg_join(struct hg_work *job);
 
 struct hg_bed;
 struct hg_team {
-    int threads;          /* that the region has */
-    int usual;            /* omp_get_max_threads() outside of it */
-    bool is_new;          /* false: the call is one within another, whose team serves it */
-    int lock;             /* of the jobs, for some ten instructions: a thread that waits for it does not sleep */
+    int threads;           /* that the region has */
+    int usual;             /* omp_get_max_threads() outside of it */
+    bool is_new;           /* false: the call is one within another, whose team serves it */
+    int lock;              /* of the jobs, for some ten instructions: a thread that waits for it does not sleep */
     struct hg_work *first; /* open ones, as they were posted: outer ones before inner ones */
-    unsigned posted;      /* atomic: jobs so far */
-    bool over;            /* atomic */
+    unsigned posted;       /* atomic: jobs so far */
+    bool over;             /* atomic */
     double took, alone;    /* seconds of thread 0's jobs, and what it would have worked on them alone; fading */
     double alone_until;    /* on hg_now's clock: until then it works alone, */
     double spell;          /* for so many seconds at last */
-    int asleep;           /* atomic: threads in bed, which `bedroom` guards */
+    int asleep;            /* atomic: threads in bed, which `bedroom` guards */
     struct hg_bed *bed;
     pthread_mutex_t bedroom;
 };
@@ -60,7 +60,7 @@ struct hg_team {
 #define HG_TEAM(n) \
     for (struct hg_team team_, *open_ = hg_team_open(&team_, (n)); open_ != NULL; open_ = NULL) \
         HG_TEAM_REGION \
-        for (bool leads_ = hg_team_enter(open_); leads_; leads_ = hg_team_leave(open_))
+    for (bool leads_ = hg_team_enter(open_); leads_; leads_ = hg_team_leave(open_))
 #define HG_TEAM_REGION _Pragma("omp parallel num_threads(open_->threads) if (open_->is_new)")
 
 struct hg_team *hg_team_open(struct hg_team *team, int threads);

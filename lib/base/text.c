@@ -2,7 +2,7 @@
 #include "lib/base/base.h"
 
 #define QUOTE_(x) #x
-#define QUOTE(x)  QUOTE_(x)
+#define QUOTE(x) QUOTE_(x)
 
 const char *hinge_version(void)
 {
@@ -11,14 +11,10 @@ const char *hinge_version(void)
 
 const char *hinge_status_text(hinge_status status)
 {
-    static const char *const text[] = { "success",
-                                        "invalid argument",
-                                        "out of memory",
-                                        "input or output failed",
-                                        "malformed input",
-                                        "size too large",
-                                        "the kernel function failed",
-                                        "internal error" };
+    static const char *const text[] = {
+        "success",        "invalid argument",           "out of memory", "input or output failed", "malformed input",
+        "size too large", "the kernel function failed", "internal error"
+    };
     return (size_t)status < sizeof text / sizeof *text ? text[status] : "unknown status";
 }
 

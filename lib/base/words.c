@@ -81,4 +81,3 @@ void hg_words_free(hinge_words *words)
     hg_free((void *)words->word);
     *words = (hinge_words){ 0 };
 }
-

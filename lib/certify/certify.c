@@ -102,8 +102,8 @@ static void judge(const struct hg_problem *pr, struct solved *s, hinge_certifica
 /* Takes beta of the model into the QP, and returns what nu-SVC's are scaled by: 1/r, found again from their sum, which
  * steps may have moved by rounding, or from one at its bound, which they cannot. What the division rounded, or LIBSVM's
  * files to 16 digits, is not inside its box, and is put to its bound. */
-static double take_beta(const struct hg_problem *pr, const double *beta, const uint32_t *subset,
-                        struct hg_qp *qp, const double *sums)
+static double take_beta(const struct hg_problem *pr, const double *beta, const uint32_t *subset, struct hg_qp *qp,
+                        const double *sums)
 {
     double sum = 0, largest = 0, factor = 1;
     hg_problem_take(pr, beta, subset, qp, NULL);
@@ -193,8 +193,8 @@ static hinge_status find_beta(const hinge_model *m, const struct hg_problem *pr,
 {
     struct hinge_model located = *m;
     size_t *index = NULL;
-    bool again = pr->params.weights != NULL && m->objectives == NULL && m->sv_index != NULL &&
-                 m->n_trained == pr->x.rows;
+    bool again =
+        pr->params.weights != NULL && m->objectives == NULL && m->sv_index != NULL && m->n_trained == pr->x.rows;
     hinge_status status = again ? hg_find_rows(m, &pr->x, pr->y, pr, &index, NULL, err) : HINGE_OK;
     if (index != NULL)
         located.sv_index = index;
@@ -236,11 +236,12 @@ static hinge_status open_problem(struct opened *o, const hinge_model *m, const h
     *o = (struct opened){ .m = m };
     HG_NEED(err, params, "params");
     if (params->scaling != NULL && m->scale_factor == NULL)
-        return hg_fail(err, HINGE_EINVAL, "scaling: the model has none; scale the rows (hinge_scaling_apply), and set "
-                                          "it to NULL");
+        return hg_fail(err, HINGE_EINVAL,
+                       "scaling: the model has none; scale the rows (hinge_scaling_apply), and set "
+                       "it to NULL");
     HG_TRY(hg_scaled_init(&o->scaled, x, params, err));
-    hinge_status status = hg_problem_init_known(&o->problem, &o->scaled.x, y, &o->scaled.params, m->labels,
-                                                m->n_classes, err);
+    hinge_status status =
+        hg_problem_init_known(&o->problem, &o->scaled.x, y, &o->scaled.params, m->labels, m->n_classes, err);
     HG_THEN(status, check_model(m, &o->problem, err));
     HG_THEN(status, HG_MAKE(err, "the coefficients of rows", HG_TABLE(o->beta, o->problem.n_problems, x->rows)));
     HG_THEN(status, find_beta(m, &o->problem, o->beta, err));
@@ -278,7 +279,7 @@ hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const do
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_params_team(params, x, NULL, 6))
-        status = certify(m, x, y, params, certificate, err);
+    status = certify(m, x, y, params, certificate, err);
     return status;
 }
 

@@ -20,7 +20,7 @@ struct lookup {
     struct hg_equal_table table;
     struct hg_points rows, sv;
     const double *y;
-    bool targets; /* y are those of a regression */
+    bool targets;                /* y are those of a regression */
     const struct hg_problem *pr; /* whose boxes count; NULL: not known */
     double *need; /* [sv.n] the weight of a row whose boxes hold the support vector's coefficients; pr NULL: 0 */
     bool *taken;  /* [rows.n] */
@@ -94,7 +94,9 @@ static size_t find(const struct lookup *l, size_t sv, const double *label, doubl
 static void take_turns(const hinge_model *m, const struct lookup *l, struct hg_numbered *turn)
 {
     for (size_t sv = 0; sv < m->n_sv; sv++)
-        turn[sv] = (struct hg_numbered){ !l->targets ? 0 : l->pr != NULL ? -l->need[sv] : -fabs(m->coef[sv]),
+        turn[sv] = (struct hg_numbered){ !l->targets     ? 0
+                                         : l->pr != NULL ? -l->need[sv]
+                                                         : -fabs(m->coef[sv]),
                                          (uint32_t)sv };
     qsort(turn, m->n_sv, sizeof *turn, hg_by_value_and_number);
 }
@@ -109,9 +111,8 @@ static size_t find_all(const hinge_model *m, const struct lookup *l, const struc
         while (m->labels != NULL && i == end + m->class_sv[c]) /* classification: they are as they stand */
             end += m->class_sv[c++];
         size_t serial = m->sv == NULL ? m->sv_serial[sv] : 0; /* precomputed kernels: it is the row */
-        index[sv] = m->sv == NULL
-                        ? (serial < l->rows.n && !l->taken[serial] ? serial : SIZE_MAX)
-                        : find(l, sv, m->labels != NULL ? &m->labels[c] : NULL, m->coef[sv]);
+        index[sv] = m->sv == NULL ? (serial < l->rows.n && !l->taken[serial] ? serial : SIZE_MAX)
+                                  : find(l, sv, m->labels != NULL ? &m->labels[c] : NULL, m->coef[sv]);
         if (index[sv] != SIZE_MAX) {
             l->taken[index[sv]] = true;
         } else {

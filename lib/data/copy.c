@@ -69,8 +69,10 @@ hinge_status hg_copy_round(struct hg_copy *copy, const struct hg_problem *pr, hi
     HG_TRY(
         HG_MAKE(err, "a copy of the rows in f32", HG_TABLE(copy->values, pr->n, stride), HG_ARRAY(copy->norms, pr->n)));
     hg_share(pr->threads, pr->n, 256, round_some, &(struct rounding){ &pr->points, copy->values, stride });
-    copy->points = (struct hg_points){ .x = { copy->values, HINGE_F32, pr->n, pr->d, stride }, .n = pr->n,
-                                       .nonzeros = pr->points.nonzeros, .equal = pr->equal };
+    copy->points = (struct hg_points){ .x = { copy->values, HINGE_F32, pr->n, pr->d, stride },
+                                       .n = pr->n,
+                                       .nonzeros = pr->points.nonzeros,
+                                       .equal = pr->equal };
     hg_points_norms(&copy->points, HINGE_F32, copy->norms, pr->threads);
     return HINGE_OK;
 }

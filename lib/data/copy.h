@@ -18,9 +18,9 @@
 /* Holds what training reads instead of the caller's rows. Values are packed by rows of a stride that is a multiple of
  * 16, filled up with zeros, so that vector code reads whole registers; both arrays are one block. */
 struct hg_copy {
-    struct hg_points points;   /* the copy; the problem's where rows are f64, or made of lists */
-    float *values, *norms;     /* of the copy; NULL: there is none */
-    struct hg_hamming hamming; /* of the points; empty where their features are not like that */
+    struct hg_points points;     /* the copy; the problem's where rows are f64, or made of lists */
+    float *values, *norms;       /* of the copy; NULL: there is none */
+    struct hg_hamming hamming;   /* of the points; empty where their features are not like that */
     struct hg_integers integers; /* the same where values are not whole numbers, or reals are as fast */
 };
 

@@ -166,10 +166,10 @@ static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
     double sum = 0, C = pr->task->uses_C && isfinite(p->C) ? HG_MAX(p->C, 1.0) : 1;
     for (size_t i = 0; i < pr->n; i++)
         sum += C * pr->weight[i];
-    return sum <= DBL_MAX / 8 ? HINGE_OK
-                              : hg_fail(err, HINGE_EINVAL,
-                                        "C: the bounds of %zu rows, %g times their weights, sum to more than %.2g",
-                                        pr->n, C, DBL_MAX / 8);
+    return sum <= DBL_MAX / 8
+               ? HINGE_OK
+               : hg_fail(err, HINGE_EINVAL, "C: the bounds of %zu rows, %g times their weights, sum to more than %.2g",
+                         pr->n, C, DBL_MAX / 8);
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
@@ -252,8 +252,9 @@ static hinge_status check_problem(const hinge_matrix *x, const double *y, const 
     if (x->rows == 0)
         return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
     if (params->scaling != NULL)
-        return hg_fail(err, HINGE_EINVAL, "scaling: this call takes scaled rows (hinge_scaling_apply), and "
-                                          "NULL here");
+        return hg_fail(err, HINGE_EINVAL,
+                       "scaling: this call takes scaled rows (hinge_scaling_apply), and "
+                       "NULL here");
     HG_TRY(hg_params_check(params, x->rows, x->cols, resolved, err));
     if (y == NULL && !hinge_task_info(params->task)->one_class)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
@@ -274,8 +275,8 @@ static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
     return hg_problem_look(pr, err);
 }
 
-hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y,
-                             const hinge_params *params, hinge_error *err)
+hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y, const hinge_params *params,
+                             hinge_error *err)
 {
     return hg_problem_init_known(pr, x, y, params, NULL, 0, err);
 }
@@ -519,8 +520,8 @@ void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint
 
 /* Makes the QP in this order: sums by weights, boxes and linear terms, then the start, which is brought into its boxes
  * and to its sums by hg_qp_project. subset [n] has the first class's points first, as hg_problem_points puts them. */
-hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n,
-                           struct hg_qp *qp, double *sums, hinge_error *err)
+hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n, struct hg_qp *qp,
+                           double *sums, hinge_error *err)
 {
     size_t n_first = hg_problem_firsts(pr, p);
     double weight[2] = { 0, 0 };

@@ -12,26 +12,26 @@
  * all arrays by point are in the order of `order`. hg_problem_init makes it and hg_problem_free frees it; x, y and what
  * params point at are the caller's, and must outlive it. Nothing changes once it is made, so threads may share it. */
 struct hg_problem {
-    hinge_params params;   /* resolved */
+    hinge_params params;        /* resolved */
     const hinge_task_row *task; /* their task's */
-    hinge_matrix x;        /* the caller's */
-    const double *y;       /* the caller's; NULL for one-class */
+    hinge_matrix x;             /* the caller's */
+    const double *y;            /* the caller's; NULL for one-class */
     bool classifies, one_vs_rest;
-    int threads;           /* asked for; 1 where the problem is too small to share */
-    size_t n, d;           /* rows used (weight > 0), features */
-    uint32_t *order;       /* [n] caller's row of each point: grouped by class, in the caller's order within */
-    double *weight;        /* [n] by point: example weight times class weight */
+    int threads;     /* asked for; 1 where the problem is too small to share */
+    size_t n, d;     /* rows used (weight > 0), features */
+    uint32_t *order; /* [n] caller's row of each point: grouped by class, in the caller's order within */
+    double *weight;  /* [n] by point: example weight times class weight */
     size_t n_classes, n_problems;
-    double *labels;        /* [n_classes] */
-    const double *known;   /* [n_known] the labels of a model, whose order the classes are to have; NULL: no model */
+    double *labels;      /* [n_classes] */
+    const double *known; /* [n_known] the labels of a model, whose order the classes are to have; NULL: no model */
     size_t n_known;
-    size_t *start;         /* [n_classes + 1] points of each class; one range for regression and one-class */
-    double *shift;         /* [d] column means, where subtracting them pays; otherwise NULL */
-    uint32_t *column;      /* precomputed: column of each point; otherwise NULL */
+    size_t *start;           /* [n_classes + 1] points of each class; one range for regression and one-class */
+    double *shift;           /* [d] column means, where subtracting them pays; otherwise NULL */
+    uint32_t *column;        /* precomputed: column of each point; otherwise NULL */
     struct hg_points points; /* the caller's rows, in this order */
-    double *norms;         /* [n] in f64, where the kernel needs them */
-    double norm;           /* the largest of a point, or, precomputed, the largest |K(x, x)|; 0: the user's kernel */
-    uint32_t *equal;       /* [n] RBF: the first point that is equal to each; NULL: no two are */
+    double *norms;           /* [n] in f64, where the kernel needs them */
+    double norm;             /* the largest of a point, or, precomputed, the largest |K(x, x)|; 0: the user's kernel */
+    uint32_t *equal;         /* [n] RBF: the first point that is equal to each; NULL: no two are */
 };
 
 hinge_status hg_problem_init(struct hg_problem *problem, const hinge_matrix *x, const double *y,

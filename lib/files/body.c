@@ -179,8 +179,7 @@ static hinge_status list_words(struct hg_line line, hinge_words *words, hinge_er
     if (out != NULL)
         return HINGE_OK;
     hg_free(memory);
-    return hg_fail_line(err, &line, "'%s' is no word: %% must begin %%20 or %%25",
-                        hg_excerpt(line.p, line.end).text);
+    return hg_fail_line(err, &line, "'%s' is no word: %% must begin %%20 or %%25", hg_excerpt(line.p, line.end).text);
 }
 
 /* Gives the model what a list of words tells, which it checks: of labels, or names of features and a target. */
@@ -194,8 +193,8 @@ static hinge_status read_words(const struct hg_line *line, size_t n_names, struc
     HG_TRY(list_words(*line, &words, err));
     const hinge_words names = { HG_MIN(n_names, words.count), words.word };
     const char *target = words.count > n_names ? words.word[n_names] : NULL;
-    hinge_status status = labels ? hinge_model_set_words(model, &words, &own)
-                                 : hinge_model_set_names(model, &names, target, &own);
+    hinge_status status =
+        labels ? hinge_model_set_words(model, &words, &own) : hinge_model_set_names(model, &names, target, &own);
     hg_free(words.word);
     if (status == HINGE_OK)
         return HINGE_OK;
@@ -266,7 +265,7 @@ static hinge_status choose_columns(struct vectors *vectors, struct hg_lines *lin
 {
     struct hinge_model *m = vectors->model;
     struct hg_wanted last = { &m->d, 1, m->d }; /* tells how many features there are, be it 0 in all vectors */
-    size_t examples = HG_MAX(m->n_sv, 256); /* which are as wide */
+    size_t examples = HG_MAX(m->n_sv, 256);     /* which are as wide */
     if (m->n_sv == 0 || m->scale_factor != NULL || !hg_columns_wasted(examples, m->d, lines->size))
         return HINGE_OK;
     HG_TRY(hg_lines_columns(lines, &last, read_vector, vectors, &vectors->columns, &m->columns, err));

@@ -187,7 +187,7 @@ struct libsvm {
     bool rest;                 /* the last column is the norm of the others */
     bool finding;              /* columns are being found */
     struct hg_labels labels;
-    bool as_command;           /* messages name options of the command */
+    bool as_command; /* messages name options of the command */
 };
 
 /* Reads one line into row i. */
@@ -421,7 +421,8 @@ static hinge_status read_as(hinge_format format, struct hg_source *source, hinge
 static hinge_status check_format(const char *name, hinge_format format, const hinge_data_options *o, hinge_error *err)
 {
     const char *formats[] = { [HINGE_FORMAT_LIBSVM] = "LIBSVM text, whose lines begin with labels",
-                              [HINGE_FORMAT_NPY] = ".npy", [HINGE_FORMAT_CSV] = "CSV" };
+                              [HINGE_FORMAT_NPY] = ".npy",
+                              [HINGE_FORMAT_CSV] = "CSV" };
     const struct {
         bool given;
         hinge_format format, other; /* that have it */
@@ -573,8 +574,7 @@ hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const dou
     struct hg_output output;
     if (path == NULL || x == NULL || (x->data == NULL && x->rows > 0 && x->cols > 0))
         return hg_fail(err, HINGE_EINVAL, "path or x: NULL");
-    if (x->type < HINGE_F32 || x->type > HINGE_F16 ||
-        x->stride < (x->order == HINGE_COLUMN_MAJOR ? x->rows : x->cols))
+    if (x->type < HINGE_F32 || x->type > HINGE_F16 || x->stride < (x->order == HINGE_COLUMN_MAJOR ? x->rows : x->cols))
         return hg_fail(err, HINGE_EINVAL, "x: type %d, stride %zu for %zu columns", (int)x->type, x->stride, x->cols);
     struct examples examples = { .x = x, .y = y };
     HG_TRY(hg_output_open(&output, path, err));

@@ -247,7 +247,7 @@ void hinge_free(void *memory)
 struct reader {
     const char *file;
     struct hinge_model *model;
-    bool own;                     /* not LIBSVM's: more is refused */
+    bool own; /* not LIBSVM's: more is refused */
     hinge_status status;
     hinge_error *err;
     struct hg_line lines[N_KEYS]; /* behind the key; number 0: not there */

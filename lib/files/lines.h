@@ -36,8 +36,8 @@ struct hg_lines {
 };
 
 /* Cuts text into chunks and counts their lines; pairs: also last_index. Ends with hg_lines_free. */
-hinge_status hg_lines_open(struct hg_lines *lines, const char *file, const char *text, size_t size,
-                           size_t first_number, bool pairs, int threads, hinge_error *err);
+hinge_status hg_lines_open(struct hg_lines *lines, const char *file, const char *text, size_t size, size_t first_number,
+                           bool pairs, int threads, hinge_error *err);
 /* Hands every line to reader; the failure reported is that of the first line that has one. */
 hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg, hinge_error *err);
 void hg_lines_free(struct hg_lines *lines);

@@ -273,8 +273,8 @@ static hinge_status refuse_element(const char *name, size_t i, size_t j, double 
 struct filling {
     const struct npy *npy;
     hinge_data *data;
-    size_t from;               /* the first row of the file that is read */
-    size_t bad_row, nonzeros;  /* atomic: the lowest row that fails; of all rows */
+    size_t from;              /* the first row of the file that is read */
+    size_t bad_row, nonzeros; /* atomic: the lowest row that fails; of all rows */
 };
 
 static void fill_some(void *arg, int thread, size_t first, size_t end)
@@ -371,8 +371,8 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
     hinge_status status = hg_data_reserve(data, source, rows, HG_MAX(npy.cols, source->options->min_cols), type, err);
     HG_THEN(status, fill_npy(source, &npy, first, rows, data, err));
     if (status == HINGE_OK && source->options->labels_path != NULL)
-        status = read_npy_labels(source->options->labels_path, part->check ? NULL : data->y, npy.rows, first, rows,
-                                 err);
+        status =
+            read_npy_labels(source->options->labels_path, part->check ? NULL : data->y, npy.rows, first, rows, err);
     data->file_cols = npy.cols;
     data->labelled = source->options->labels_path != NULL;
     return status;

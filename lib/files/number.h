@@ -17,8 +17,8 @@ const char *hg_parse_size(const char *p, const char *end, size_t *value);
 static inline uint64_t hg_load8(const char *p)
 {
     const unsigned char *b = (const unsigned char *)p;
-    return (uint64_t)b[0] | (uint64_t)b[1] << 8 | (uint64_t)b[2] << 16 | (uint64_t)b[3] << 24 |
-           (uint64_t)b[4] << 32 | (uint64_t)b[5] << 40 | (uint64_t)b[6] << 48 | (uint64_t)b[7] << 56;
+    return (uint64_t)b[0] | (uint64_t)b[1] << 8 | (uint64_t)b[2] << 16 | (uint64_t)b[3] << 24 | (uint64_t)b[4] << 32 |
+           (uint64_t)b[5] << 40 | (uint64_t)b[6] << 48 | (uint64_t)b[7] << 56;
 }
 
 /* Returns the value of eight digits, given as eight bytes of 0 to 9: neighbours are joined to twos, fours and the

@@ -19,12 +19,12 @@ struct hg_column {
 
 struct hg_table {
     const struct hg_source *source;
-    char delimiter;     /* ' ': any blanks */
-    size_t fields;      /* a line */
-    size_t label;       /* the field that holds the label, or SIZE_MAX */
-    bool header;        /* line 1 is one */
-    bool doubtful;      /* line 1 may be one: its label is a word, and the rest numbers */
-    size_t features;    /* columns of x */
+    char delimiter;           /* ' ': any blanks */
+    size_t fields;            /* a line */
+    size_t label;             /* the field that holds the label, or SIZE_MAX */
+    bool header;              /* line 1 is one */
+    bool doubtful;            /* line 1 may be one: its label is a word, and the rest numbers */
+    size_t features;          /* columns of x */
     struct hg_column *column; /* [fields] */
     struct hg_word *name;     /* [fields] as line 1 has them; where it has none, or no header is there, "column 3" */
     char *own_names;

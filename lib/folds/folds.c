@@ -152,7 +152,8 @@ static hinge_status hold_out(const struct hg_jobs *jobs, struct hg_job *job, hin
 hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err)
 {
     const hinge_params *all = &jobs->params;
-    struct ticket ticket = { job->number, jobs->n_jobs,
+    struct ticket ticket = { job->number,
+                             jobs->n_jobs,
                              { all->progress, all->progress_arg, jobs->begin, jobs->begin, &jobs->stopped,
                                &jobs->lock } };
     hinge_params p = job->params;

@@ -44,14 +44,14 @@ struct hg_job {
     int threads;
     const uint32_t *train, *held; /* rows: those trained on; the others take no part */
     size_t n_train, n_held;
-    const double *y;       /* of all rows of x */
-    bool copy;             /* train on a copy of the rows, as it must be where a class of y is missing among them (beta0
+    const double *y; /* of all rows of x */
+    bool copy;       /* train on a copy of the rows, as it must be where a class of y is missing among them (beta0
                             * is then not used), not with weights of 0 for others */
     hinge_params params;
-    hinge_model *model;    /* NULL: the training's; otherwise it predicts, and nothing is trained */
+    hinge_model *model;         /* NULL: the training's; otherwise it predicts, and nothing is trained */
     double *labels, *decisions; /* [n_held], [n_held * n_problems] what is predicted; either may be NULL */
-    double first;          /* the label of the model's first class */
-    hinge_report report;   /* a training that ended early, or did not begin since all have ended, predicts nothing */
+    double first;               /* the label of the model's first class */
+    hinge_report report; /* a training that ended early, or did not begin since all have ended, predicts nothing */
 };
 
 hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err);

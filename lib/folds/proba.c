@@ -32,7 +32,7 @@ double hg_sigmoid(double decision, double a, double b)
 struct sigmoid {
     const double *decision;
     size_t n_first, n;
-    double high, low; /* targets: not 1 and 0, but the posterior means under a uniform prior */
+    double high, low;        /* targets: not 1 and 0, but the posterior means under a uniform prior */
     double middle, per_unit; /* f = (decision / 2 - middle) * per_unit: mean 0, mean size 1, however small C was */
 };
 
@@ -52,7 +52,7 @@ static void choose_unit(struct sigmoid *s)
 /* Holds the objective and its derivatives at a, b. p = 1 / (1 + exp(z)) is the first class's probability, t its
  * target. */
 struct fit {
-    double loss; /* -log likelihood = sum t z + log(1 + exp(-z)), z = a f + b; */
+    double loss;       /* -log likelihood = sum t z + log(1 + exp(-z)), z = a f + b; */
     double g[2], h[3]; /* its gradient, and its Hessian aa, ab, bb */
 };
 
@@ -263,8 +263,7 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const dou
     if (m == NULL || x == NULL || probabilities == NULL)
         return hg_fail(err, HINGE_EINVAL, "model, x or probabilities: NULL");
     if (hinge_task_info(m->task)->regresses)
-        return hg_fail(err, HINGE_EINVAL,
-                       "model: of a regression, whose probabilities hinge_model_laplace tells");
+        return hg_fail(err, HINGE_EINVAL, "model: of a regression, whose probabilities hinge_model_laplace tells");
     if (!hinge_model_has_probability(m))
         return hg_fail(err, HINGE_EINVAL, "model: not calibrated (params.probability, or hinge_calibrate)");
     return HINGE_OK;
@@ -340,6 +339,6 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_predict_team(m, x, options))
-        status = predict_probability(m, x, options, labels, probabilities, err);
+    status = predict_probability(m, x, options, labels, probabilities, err);
     return status;
 }

@@ -116,9 +116,9 @@ void hinge_model_free(hinge_model *m)
 {
     if (m == NULL)
         return;
-    void *all[] = { m->labels,      m->class_sv, m->rho,    m->objectives, m->coef,          m->sv,
-                    m->sv_serial,   m->sv_index, m->prob_a, m->prob_b,     m->density_marks, m->scale_factor,
-                    m->scale_offset, m->scale_origin, m->scale_base, m->training, m->columns };
+    void *all[] = { m->labels,       m->class_sv,     m->rho,        m->objectives, m->coef,          m->sv,
+                    m->sv_serial,    m->sv_index,     m->prob_a,     m->prob_b,     m->density_marks, m->scale_factor,
+                    m->scale_offset, m->scale_origin, m->scale_base, m->training,   m->columns };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     hg_words_free(&m->words);
@@ -134,7 +134,9 @@ struct hg_points hg_model_points(const hinge_model *m, hinge_dtype type)
 {
     if (type == HINGE_F32 && m->sv32 != NULL)
         return (struct hg_points){ .x = { m->sv32, HINGE_F32, m->n_sv, m->d, m->d }, .n = m->n_sv };
-    return (struct hg_points){ .x = { m->sv, HINGE_F64, m->n_sv, m->d, m->d }, .shift = m->shift, .n = m->n_sv,
+    return (struct hg_points){ .x = { m->sv, HINGE_F64, m->n_sv, m->d, m->d },
+                               .shift = m->shift,
+                               .n = m->n_sv,
                                .integers = m->integers.grid.most > 0 ? &m->integers : NULL };
 }
 
@@ -355,8 +357,8 @@ hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)
     if (status != HINGE_OK || m->merged != NULL)
         return status;
     if (!ok || !hg_model_derive_sizes(m, threads) || !derive_f32(m, threads) || !collapse_linear(m))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
-                       m->n_sv, m->d);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features", m->n_sv,
+                       m->d);
     return HINGE_OK;
 }
 
@@ -406,9 +408,9 @@ hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size
     HG_NEED(err, m, "model");
     if (m->sv == NULL || m->scale_factor != NULL || n != m->d)
         return hg_fail(err, HINGE_EINVAL, "columns: %zu of a model with %zu features%s", n, m->d,
-                       m->sv == NULL              ? ", of a precomputed kernel"
+                       m->sv == NULL             ? ", of a precomputed kernel"
                        : m->scale_factor != NULL ? ", which it scales"
-                                                  : "");
+                                                 : "");
     HG_TRY(hg_columns_check(columns, n, err));
     size_t *copy;
     HG_TRY(HG_MAKE(err, "the columns of files", HG_ARRAY(copy, n)));

@@ -25,45 +25,45 @@ struct hg_tangent {
  * it. */
 struct hinge_model {
     hinge_task task;
-    double tau;           /* quantile regression: its level; otherwise 0 */
-    double tube;          /* nu-SVR: half the width of its tube; otherwise, or read from a file, 0 */
-    hinge_kernel kernel;  /* gamma resolved */
+    double tau;                  /* quantile regression: its level; otherwise 0 */
+    double tube;                 /* nu-SVR: half the width of its tube; otherwise, or read from a file, 0 */
+    hinge_kernel kernel;         /* gamma resolved */
     hinge_multiclass multiclass; /* one-vs-one where there are fewer than three classes */
-    size_t d;             /* features; precomputed: columns of the kernel matrix it needs */
-    size_t n_classes;     /* 2 for regression and one-class; 1 if training saw one class only */
-    size_t n_problems;    /* n_classes (n_classes - 1) / 2; 1 for regression and one-class */
+    size_t d;                    /* features; precomputed: columns of the kernel matrix it needs */
+    size_t n_classes;            /* 2 for regression and one-class; 1 if training saw one class only */
+    size_t n_problems;           /* n_classes (n_classes - 1) / 2; 1 for regression and one-class */
     size_t n_sv;
-    double *labels;       /* [n_classes] classification; otherwise NULL */
-    hinge_words words;    /* of labels; count 0: they are numbers */
-    hinge_words names;    /* of the first features, as of a table's columns; count 0: they have none */
-    hinge_words target;   /* one: the name of what is predicted; or count 0 */
-    size_t *class_sv;     /* [n_classes] SVs of each class; classification; otherwise NULL */
-    double *rho;          /* [n_problems] */
-    double *objectives;   /* [n_problems]; NULL if read from a file */
-    double *coef;         /* [coef rows * n_sv], row m column SV; see hg_model_coef_rows */
+    double *labels;          /* [n_classes] classification; otherwise NULL */
+    hinge_words words;       /* of labels; count 0: they are numbers */
+    hinge_words names;       /* of the first features, as of a table's columns; count 0: they have none */
+    hinge_words target;      /* one: the name of what is predicted; or count 0 */
+    size_t *class_sv;        /* [n_classes] SVs of each class; classification; otherwise NULL */
+    double *rho;             /* [n_problems] */
+    double *objectives;      /* [n_problems]; NULL if read from a file */
+    double *coef;            /* [coef rows * n_sv], row m column SV; see hg_model_coef_rows */
     double *prob_a, *prob_b; /* [n_problems] Platt; regression: prob_a[0] is the Laplace sigma; NULL: not calibrated */
-    double *density_marks; /* [10] one-class; NULL: not calibrated */
+    double *density_marks;   /* [10] one-class; NULL: not calibrated */
     /* [d] each. factor and offset, both or none: examples are x * factor + offset; with origin and base, both or none,
      * they are (x - origin) * factor + base, which rounds less. */
     double *scale_factor, *scale_offset, *scale_origin, *scale_base;
-    double *training;     /* [n_training] by hg_training_field, NULL: not told */
+    double *training; /* [n_training] by hg_training_field, NULL: not told */
     size_t n_training;
-    size_t *columns;      /* [n_columns] the feature of files, from 1, of each of the first; NULL: feature j is j + 1 */
-    size_t n_columns;     /* d, or fewer once the model was widened */
-    double *sv;           /* [n_sv * d] as given in f64; NULL for precomputed kernels */
-    size_t *sv_serial;    /* precomputed: column of the kernel matrix of each SV, from 0; otherwise NULL */
-    size_t *sv_index;     /* [n_sv] training row; NULL if read from a file */
-    size_t n_trained;     /* rows of the training matrix, 0 if read from a file */
+    size_t *columns;   /* [n_columns] the feature of files, from 1, of each of the first; NULL: feature j is j + 1 */
+    size_t n_columns;  /* d, or fewer once the model was widened */
+    double *sv;        /* [n_sv * d] as given in f64; NULL for precomputed kernels */
+    size_t *sv_serial; /* precomputed: column of the kernel matrix of each SV, from 0; otherwise NULL */
+    size_t *sv_index;  /* [n_sv] training row; NULL if read from a file */
+    size_t n_trained;  /* rows of the training matrix, 0 if read from a file */
 
     /* Below: derived by hg_model_finish from what stands above, so that a reloaded model is the same. */
-    hinge_model *merged;  /* what predicts instead of this one: the same with equal SVs as one (merge.c); NULL: they
+    hinge_model *merged; /* what predicts instead of this one: the same with equal SVs as one (merge.c); NULL: they
                            * are few. Where there is one, this one has norms and shift alone */
-    double *shift;        /* [d] subtracted from SVs before dot products are taken; NULL: none */
-    bool f32_is_enough;   /* precision "auto": most examples' labels may be told in f32; it begins there */
-    bool f32_for_values;  /* the same of decision values: most may be told in f32 */
-    bool beyond_f32;      /* hg_kernel_beyond_f32: what it goes by in precision f32 */
-    double doubt;         /* what decision values in f32 may typically be off by; 0: a small model does not know */
-    float *sv32;          /* [n_sv * d] shifted and rounded; NULL unless f32_is_enough and dot products are taken */
+    double *shift;       /* [d] subtracted from SVs before dot products are taken; NULL: none */
+    bool f32_is_enough;  /* precision "auto": most examples' labels may be told in f32; it begins there */
+    bool f32_for_values; /* the same of decision values: most may be told in f32 */
+    bool beyond_f32;     /* hg_kernel_beyond_f32: what it goes by in precision f32 */
+    double doubt;        /* what decision values in f32 may typically be off by; 0: a small model does not know */
+    float *sv32;         /* [n_sv * d] shifted and rounded; NULL unless f32_is_enough and dot products are taken */
     struct hg_integers integers; /* the SVs, where they are whole numbers and products of those pay; otherwise empty */
     void *panels;         /* instead of sv32: the SVs as panels of integers, where they are such, or where lists win
                            * (kernels/panel.h), in f32 if that is enough, otherwise in f64 */
@@ -80,7 +80,7 @@ struct hinge_model {
     double far;           /* where K is a function of t (kernel.h): the root of t from which on it is 1e-38 or less */
     struct hg_tangent tangent[HG_TANGENTS];
     struct hg_equal_table equal; /* RBF: the SVs by their features */
-    uint8_t *seen;        /* [seen_slots] RBF: 1 at hg_model_seen of each SV's norm; NULL for other kernels */
+    uint8_t *seen;               /* [seen_slots] RBF: 1 at hg_model_seen of each SV's norm; NULL for other kernels */
     size_t seen_slots;
 };
 

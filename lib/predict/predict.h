@@ -16,29 +16,29 @@ struct hg_prediction {
     struct hg_points x; /* the examples, less the model's shift */
     struct hg_tiler tiler;
     struct hg_integers x_integers, sv_integers; /* of examples and SVs, in the order in which they are taken */
-    struct hg_points sv, all_sv; /* as they are taken, and in the model's order */
-    const void *sv_norms; /* in the tiler's type, or NULL */
-    const void *coef;     /* [coef rows * n_sv] in the tiler's type */
-    const void *panels;   /* of the SVs, where the tiler's maker has such */
-    bool summed;          /* values are summed as they are made, for one row of coef */
+    struct hg_points sv, all_sv;                /* as they are taken, and in the model's order */
+    const void *sv_norms;                       /* in the tiler's type, or NULL */
+    const void *coef;                           /* [coef rows * n_sv] in the tiler's type */
+    const void *panels;                         /* of the SVs, where the tiler's maker has such */
+    bool summed;                                /* values are summed as they are made, for one row of coef */
     struct hg_nearby nearby;
-    uint32_t *place;      /* [n_sv] of each SV in the order of nearby; NULL: their own */
-    const void *sizes;    /* |coef| behind coef, for `again`: where values are summed as they are made, or a row of it
+    uint32_t *place;   /* [n_sv] of each SV in the order of nearby; NULL: their own */
+    const void *sizes; /* |coef| behind coef, for `again`: where values are summed as they are made, or a row of it
                            * has both signs within a class; otherwise NULL */
-    uint8_t *again;       /* [rows of x] f32: 1 where f64 is needed; or NULL */
-    bool values;          /* again: where decision values, not labels alone, are not known well enough */
-    double promise;       /* hg_model_promise's */
-    bool as_asked;        /* again: only where f32 overflows */
-    bool on_trial;        /* f32 is tried with some examples first; */
-    bool declined;        /* it leaves too many of them open */
+    uint8_t *again;    /* [rows of x] f32: 1 where f64 is needed; or NULL */
+    bool values;       /* again: where decision values, not labels alone, are not known well enough */
+    double promise;    /* hg_model_promise's */
+    bool as_asked;     /* again: only where f32 overflows */
+    bool on_trial;     /* f32 is tried with some examples first; */
+    bool declined;     /* it leaves too many of them open */
     double *labels, *decisions;
     const hinge_predict_options *options;
     struct hg_teller teller;
     pthread_mutex_t lock; /* of the teller: a thread that finds it taken goes on with its work */
-    size_t done;        /* rows, atomic */
-    size_t rows_f64;    /* rows that are made in f64, */
-    double bound;       /* atomic: and how wrong a decision value of the others may be */
-    int stopped;        /* atomic: the caller wants an end */
+    size_t done;          /* rows, atomic */
+    size_t rows_f64;      /* rows that are made in f64, */
+    double bound;         /* atomic: and how wrong a decision value of the others may be */
+    int stopped;          /* atomic: the caller wants an end */
 };
 
 /* Is the work space of one thread, for blocks of up to `rows` examples: one stretch of memory that lay_out of predict.c
@@ -49,14 +49,14 @@ struct hg_workplace {
     struct hg_lengths *lengths; /* [rows] of examples, where the job has `again` */
     struct hg_left left, close; /* in the room of x: the examples; by GEMM where distances are close */
     void *room;                 /* the maker's */
-    uint32_t *equal;       /* [rows] 1 + the first SV that is equal to an example; 0: there is none */
-    double *decisions, *sizes; /* [rows * problems]; sums of |coef| K, where the job has `again` */
-    struct hg_sums sums;       /* of values, where they are summed as they are made */
-    uint64_t *ones;            /* [rows * HG_ONES] hg_sums', */
-    double bound;              /* how wrong decision values of the block may be that f32 does not leave open */
-    bool any_equal;            /* where an example of the block is equal to an SV */
-    size_t *votes;   /* [2 * classes] */
-    size_t *problem; /* [coef rows] of a class, where each belongs */
+    uint32_t *equal;            /* [rows] 1 + the first SV that is equal to an example; 0: there is none */
+    double *decisions, *sizes;  /* [rows * problems]; sums of |coef| K, where the job has `again` */
+    struct hg_sums sums;        /* of values, where they are summed as they are made */
+    uint64_t *ones;             /* [rows * HG_ONES] hg_sums', */
+    double bound;               /* how wrong decision values of the block may be that f32 does not leave open */
+    bool any_equal;             /* where an example of the block is equal to an SV */
+    size_t *votes;              /* [2 * classes] */
+    size_t *problem;            /* [coef rows] of a class, where each belongs */
 };
 
 /* Returns the rows of coef, at least 1: a tile's part has so many columns. */

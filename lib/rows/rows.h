@@ -35,14 +35,14 @@ struct hg_rows {
     size_t n;
     hinge_dtype type;
     int threads;
-    bool lies;             /* rows lie where they can be read: nobody keeps them */
-    bool adds;             /* its tiles add themselves where that is allowed, in f32 too */
-    const uint32_t *order; /* [n] all points, so that those whose values matter to each other are close; or NULL */
+    bool lies;              /* rows lie where they can be read: nobody keeps them */
+    bool adds;              /* its tiles add themselves where that is allowed, in f32 too */
+    const uint32_t *order;  /* [n] all points, so that those whose values matter to each other are close; or NULL */
     struct hg_peers *peers; /* who makes sums of rows with this process (peers.h); NULL: nobody */
     size_t grain;           /* columns that peers are dealt together */
-    double cost;          /* of computing a value, in reads of one of its type from memory: a rough figure */
-    double gflop;         /* done in GEMM so far */
-    uint64_t values;      /* kernel values computed so far */
+    double cost;            /* of computing a value, in reads of one of its type from memory: a rough figure */
+    double gflop;           /* done in GEMM so far */
+    uint64_t values;        /* kernel values computed so far */
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 
@@ -78,10 +78,10 @@ hinge_status hg_rows_told(hinge_status status, hinge_error *err);
 
 /* The verbs, over points left [n_left] and right [n_right] (NULL: points 0 .. n_right - 1). */
 
-struct hg_how {              /* NULL is all 0 */
-    const struct hg_halt *halt;  /* NULL, or polled and asked between tiles; what comes out is then incomplete */
-    uint64_t list; /* not 0: the number of the list `right`, which comes again under it, and no other does */
-    bool rough;    /* what is negligible may be left out, and a sum may be made as is fastest */
+struct hg_how {                 /* NULL is all 0 */
+    const struct hg_halt *halt; /* NULL, or polled and asked between tiles; what comes out is then incomplete */
+    uint64_t list;     /* not 0: the number of the list `right`, which comes again under it, and no other does */
+    bool rough;        /* what is negligible may be left out, and a sum may be made as is fastest */
     hg_tile_fn *added; /* NULL, or called with each tile when the verb is done with it, and arg */
     void *arg;
     const struct hg_adders *add; /* sums: NULL: plain loops, of f64 alone */

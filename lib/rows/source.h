@@ -14,15 +14,15 @@ struct hg_fetch {
     size_t n_rows;
     const uint32_t *cols; /* [n_cols] points; NULL: points 0 .. n_cols - 1 */
     size_t n_cols;
-    void *const *out;     /* [n_rows] where row r goes, [n_cols] values, a tile's before tile() sees it; NULL: not kept.
+    void *const *out; /* [n_rows] where row r goes, [n_cols] values, a tile's before tile() sees it; NULL: not kept.
                            * out itself may be NULL */
-    hg_tile_fn *tile;     /* or NULL */
+    hg_tile_fn *tile; /* or NULL */
     void *arg;
-    const int *stop;      /* polled between tiles (atomically): non-zero ends early, rows are then incomplete */
-    uint64_t list;        /* not 0: the number of these columns, which come again under it and no others do */
-    bool rough;           /* values known to be negligible may be left out: 0 in `out`, not given to tile(); and tile()
+    const int *stop;    /* polled between tiles (atomically): non-zero ends early, rows are then incomplete */
+    uint64_t list;      /* not 0: the number of these columns, which come again under it and no others do */
+    bool rough;         /* values known to be negligible may be left out: 0 in `out`, not given to tile(); and tile()
                            * takes tiles that add themselves, which do not go to `out` */
-    size_t part, parts;   /* parts > 0: tiles of the source's usual width whose number leaves `part` by `parts`; rows in
+    size_t part, parts; /* parts > 0: tiles of the source's usual width whose number leaves `part` by `parts`; rows in
                            * `out` have the columns of these, one tile's after the other's */
 };
 

@@ -90,11 +90,11 @@ static hinge_status check_folds(const struct hg_selecting *s, const int *fold, h
     for (size_t f = s->folds; f-- > 0;)
         full = held[f] == used ? f : full;
     hg_free(held);
-    return full == s->folds ? HINGE_OK
-                            : hg_fail(err, HINGE_EINVAL,
-                                      "%s: fold %zu holds out all %zu rows of weight > 0, and leaves none to train on",
-                                      s->options.fold == NULL && s->options.group != NULL ? "group" : "fold", full,
-                                      used);
+    return full == s->folds
+               ? HINGE_OK
+               : hg_fail(err, HINGE_EINVAL,
+                         "%s: fold %zu holds out all %zu rows of weight > 0, and leaves none to train on",
+                         s->options.fold == NULL && s->options.group != NULL ? "group" : "fold", full, used);
 }
 
 /* Makes folds for each repeat, one random state for all; the caller's folds are not repeated. */

@@ -68,11 +68,10 @@ static hinge_status find_axes(const struct hg_selecting *s, struct axes *axes, h
     const double own[] = { kernel->degree, kernel->coef0, kernel->gamma, s->params.tau,
                            s->params.p,    s->params.nu,  s->params.C };
     memcpy(axes->own, own, sizeof own);
-    const hinge_values usual[AXES] = {
-        [GAMMA] = { axes->gamma, hinge_log2_range(3, -15, -2, axes->gamma, LIBSVM_GAMMA) },
-        [NU] = { default_nu, sizeof default_nu / sizeof *default_nu },
-        [C] = { axes->C, hinge_log2_range(-5, 15, 2, axes->C, LIBSVM_C) }
-    };
+    const hinge_values usual[AXES] = { [GAMMA] = { axes->gamma,
+                                                   hinge_log2_range(3, -15, -2, axes->gamma, LIBSVM_GAMMA) },
+                                       [NU] = { default_nu, sizeof default_nu / sizeof *default_nu },
+                                       [C] = { axes->C, hinge_log2_range(-5, 15, 2, axes->C, LIBSVM_C) } };
     for (enum axis a = DEGREE; a < AXES; a++) {
         bool used = counts(s, a);
         hinge_values v = !used ? (hinge_values){ NULL, 0 } : given[a].value != NULL ? given[a] : usual[a];

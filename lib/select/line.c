@@ -367,7 +367,7 @@ static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
     size_t at = hg_repeat_of(s, f), k = 0, *vote;
     const int *fold = s->out->fold + at;
     const struct hg_part *part = s->part + f * s->n_problems;
-    bool *trained; /* a class has rows that the fold was trained on; labels [k] of those that have */
+    bool *trained;             /* a class has rows that the fold was trained on; labels [k] of those that have */
     double *label, *own, *sum; /* [k]; decision values of its problems; [k] for work */
     bool by_label = s->options.ties != HINGE_TIES_APPEARANCE && !pr->one_vs_rest;
     if (!HG_ROOM(HG_ARRAY(vote, pr->n_classes + 1), HG_ZEROS(trained, pr->n_classes + 1), HG_ARRAY(own, s->n_problems),

@@ -51,8 +51,8 @@ static bool error_is_open(const struct hg_selecting *s, struct hg_part *part)
 /* Says whether a problem is to go on: its violation is not small, and the eps of the last training is not reached. */
 static bool is_coarse(const struct hg_selecting *s, struct hg_part *part)
 {
-    bool is_open = s->problem.task->regresses ? error_is_open(s, part)
-                                              : part->many.report.violation > small_violation(s, part);
+    bool is_open =
+        s->problem.task->regresses ? error_is_open(s, part) : part->many.report.violation > small_violation(s, part);
     return is_open && part->many.report.outcome == HINGE_CONVERGED && part->eps > s->params.eps;
 }
 

@@ -24,78 +24,78 @@
 
 /* Points, and kernel rows that problems share. Its parts are its own, made by field.c. */
 struct hg_field {
-    struct hg_scaled scaled;     /* the rows */
-    struct hg_problem problem;   /* all of them, weight 0 too; weights are those of classes alone; the kernel in hand */
+    struct hg_scaled scaled;   /* the rows */
+    struct hg_problem problem; /* all of them, weight 0 too; weights are those of classes alone; the kernel in hand */
     struct hg_copy copy;
     struct hg_many many;
-    bool wide;                   /* rows in f32 are too coarse for the kernel in hand */
-    bool goes_whole;             /* the Gram matrix is made whole, in f64, for all folds and all C */
+    bool wide;                         /* rows in f32 are too coarse for the kernel in hand */
+    bool goes_whole;                   /* the Gram matrix is made whole, in f64, for all folds and all C */
     struct hg_whole whole, *own_whole; /* then, and its views: [threads] by one each; empty otherwise */
-    struct hg_whole dots;        /* the matrix of dot products that it is made of; empty: of each kernel by itself */
-    bool open;                   /* these are there: */
-    struct hg_shared rows;       /* of the kernel in hand */
-    bool checks;                 /* these are there: */
-    struct hg_shared exact;      /* the same in f64, for errors of f32 */
+    struct hg_whole dots;   /* the matrix of dot products that it is made of; empty: of each kernel by itself */
+    bool open;              /* these are there: */
+    struct hg_shared rows;  /* of the kernel in hand */
+    bool checks;            /* these are there: */
+    struct hg_shared exact; /* the same in f64, for errors of f32 */
 };
 
 /* A two-class problem of a fold, and its solution at the last point of the line. */
 struct hg_part {
     size_t n;
-    const uint32_t *point; /* [n], */
+    const uint32_t *point;    /* [n], */
     struct hg_range range[3]; /* as ranges */
     struct hg_qp qp;
-    double *g, *moved;     /* [n] */
+    double *g, *moved;          /* [n] */
     double C, nu, sums[2], eps; /* that it was solved with */
-    double looked_at;      /* violation of a regression at the last look (refine.c), NaN: not looked at */
-    uint64_t steps;        /* that it took at this point of the line, */
-    double work;           /* and its work, as hg_turns counts it; what it had when it was looked at last: */
+    double looked_at;           /* violation of a regression at the last look (refine.c), NaN: not looked at */
+    uint64_t steps;             /* that it took at this point of the line, */
+    double work;                /* and its work, as hg_turns counts it; what it had when it was looked at last: */
     struct hg_look look;
-    bool begun, absent;    /* there is a solution; the fold has no such problem */
-    bool g_is_coarse;      /* g is by rows in f32, and those in hand are f64 */
-    bool undivided;        /* nu-SVC: there is no margin, at any nu, by which decision values could be divided */
+    bool begun, absent; /* there is a solution; the fold has no such problem */
+    bool g_is_coarse;   /* g is by rows in f32, and those in hand are f64 */
+    bool undivided;     /* nu-SVC: there is no margin, at any nu, by which decision values could be divided */
     struct hg_many_problem many;
 };
 
 /* A selection in work. */
 struct hg_selecting {
-    hinge_matrix x;                /* the caller's */
-    const double *y;               /* the caller's, or NULL */
-    const hinge_params *given;     /* the caller's; */
-    hinge_params params;           /* theirs, resolved but for what the grid names */
-    hinge_select_options options;  /* the caller's, with defaults filled in */
-    struct hg_problem problem;     /* of rows of weight > 0: its classes */
+    hinge_matrix x;               /* the caller's */
+    const double *y;              /* the caller's, or NULL */
+    const hinge_params *given;    /* the caller's; */
+    hinge_params params;          /* theirs, resolved but for what the grid names */
+    hinge_select_options options; /* the caller's, with defaults filled in */
+    struct hg_problem problem;    /* of rows of weight > 0: its classes */
     hinge_selection *out;
-    double unit;                   /* of decision values: the targets' standard deviation, otherwise 1 */
-    size_t rows, folds;            /* of x; of a repeat */
-    bool *used;                    /* [rows] weight > 0 */
-    uint32_t *class_of;            /* [rows] by problem.labels; of classes only */
-    size_t n_problems;             /* decision values of a row */
-    double *decisions;             /* [repeats * rows * n_problems] of the point in work, NaN: not known; */
-    double *predictions;           /* [repeats * rows] */
-    bool *is_done;                 /* [n_folds] and which folds of it are */
-    double *best_predictions;      /* [repeats * rows] of the best point so far, where dropping looks at them */
+    double unit;              /* of decision values: the targets' standard deviation, otherwise 1 */
+    size_t rows, folds;       /* of x; of a repeat */
+    bool *used;               /* [rows] weight > 0 */
+    uint32_t *class_of;       /* [rows] by problem.labels; of classes only */
+    size_t n_problems;        /* decision values of a row */
+    double *decisions;        /* [repeats * rows * n_problems] of the point in work, NaN: not known; */
+    double *predictions;      /* [repeats * rows] */
+    bool *is_done;            /* [n_folds] and which folds of it are */
+    double *best_predictions; /* [repeats * rows] of the best point so far, where dropping looks at them */
     double begin;
-    int stop;                      /* as hg_halt's */
+    int stop; /* as hg_halt's */
     struct hg_halt halt;
-    size_t done;                   /* points whose state is known */
-    bool drops;                    /* the last one trained was dropped, or would have been */
-    hinge_grid_point **line;       /* [n_points] those of the line that have been tried: n_line */
-    size_t n_line, *reached;       /* [n_folds] how many of them each fold is trained at */
-    size_t falls;                  /* consecutive points on this line, each worse than its predecessor: */
-    double line_loss;              /* the last one's mean loss; NaN: not known */
+    size_t done;             /* points whose state is known */
+    bool drops;              /* the last one trained was dropped, or would have been */
+    hinge_grid_point **line; /* [n_points] those of the line that have been tried: n_line */
+    size_t n_line, *reached; /* [n_folds] how many of them each fold is trained at */
+    size_t falls;            /* consecutive points on this line, each worse than its predecessor: */
+    double line_loss;        /* the last one's mean loss; NaN: not known */
 
-    bool scales;                   /* each fold by itself */
-    size_t n_fields;               /* n_folds then, otherwise 1 */
+    bool scales;     /* each fold by itself */
+    size_t n_fields; /* n_folds then, otherwise 1 */
     struct hg_field *field;
-    struct hg_part *part;          /* [n_folds * n_problems] */
-    uint32_t *subset;              /* points of each problem, */
-    double *values;                /* and the parts' g and moved */
-    struct hg_part **batch;        /* [n_folds * n_problems] those being solved, */
+    struct hg_part *part;             /* [n_folds * n_problems] */
+    uint32_t *subset;                 /* points of each problem, */
+    double *values;                   /* and the parts' g and moved */
+    struct hg_part **batch;           /* [n_folds * n_problems] those being solved, */
     struct hg_many_problem **solving; /* the same as the solver sees them */
     size_t n_batch, first_of_batch;
-    struct hg_range *held;         /* of each fold, the points that it holds out: held_from[f] .. held_from[f + 1] */
-    size_t *held_from;             /* [n_folds + 1] */
-    double *class_weight;          /* [n_classes + 1] */
+    struct hg_range *held; /* of each fold, the points that it holds out: held_from[f] .. held_from[f + 1] */
+    size_t *held_from;     /* [n_folds + 1] */
+    double *class_weight;  /* [n_classes + 1] */
 };
 
 /* The field of a fold; the fold of a part, and its field. */

@@ -407,7 +407,8 @@ hinge_status hinge_qp_solve(const hinge_qp *problem, hinge_qp_result *result, hi
     hinge_status status = HINGE_OK;
     struct hg_dense r = { 0 };
     hinge_qp_result out = *result;
-    HG_TEAM(1) {
+    HG_TEAM(1)
+    {
         status = hg_dense_init(&r, problem, err);
         if (status == HINGE_OK) {
             out.outcome = run_solver(&r, &out);

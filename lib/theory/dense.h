@@ -30,7 +30,7 @@ struct hg_dense_place {
     double factor; /* 0: of A. Otherwise z is what of factor * y is not negative */
 };
 
-struct hg_dense_point { /* also a direction */
+struct hg_dense_point {    /* also a direction */
     double *u, *y, *z, *s; /* [n], [e], [m + 1] with tau, [m + 1] with kappa, one behind the other */
 };
 
@@ -45,14 +45,14 @@ struct hg_dense {
     struct hg_dense_point at, predictor, step, base, tau_part; /* base, tau_part: the two solutions of a step */
     struct hg_dense_point best[HG_DENSE_KINDS];                /* the nearest to each end so far */
     double value[HG_DENSE_KINDS];                              /* how near best is: hg_dense_value's */
-    double *r, r_gap;                 /* [n + rows] and of the gap: residuals of the model */
-    double *qu, *rc;                  /* [n], [m + 1]: products */
-    double *b, *l;                    /* [n + rows] a right-hand side, and what is left of it */
+    double *r, r_gap;                                          /* [n + rows] and of the gap: residuals of the model */
+    double *qu, *rc;                                           /* [n], [m + 1]: products */
+    double *b, *l;                             /* [n + rows] a right-hand side, and what is left of it */
     double *d, *factor, *root_a, *room, *work; /* d: [m] of A'DA */
     lapack_int *pivots, work_size;
     double eps, mu;
     const hinge_qp *problem;
-    struct hg_dense_place *place;     /* [problem->n_inequalities] */
+    struct hg_dense_place *place; /* [problem->n_inequalities] */
 };
 
 /* ---- dense_setup.c ----------------------------------------------------------------------------------------------- */

@@ -58,8 +58,8 @@ static hinge_status check(const hinge_qp *qp, hinge_error *err)
 static bool allocate(struct hg_dense *r)
 {
     size_t n = r->n, m = r->m, rows = r->rows, order = r->order, all = r->all;
-    struct hg_dense_point *points[] = { &r->at,      &r->best[0], &r->best[1], &r->best[2],
-                                       &r->predictor, &r->step,    &r->base,    &r->tau_part };
+    struct hg_dense_point *points[] = { &r->at,        &r->best[0], &r->best[1], &r->best[2],
+                                        &r->predictor, &r->step,    &r->base,    &r->tau_part };
     if (!HG_ROOM(HG_ZEROS(r->q, n * n), HG_ZEROS(r->p, n), HG_ZEROS(r->a, rows * n), HG_ZEROS(r->c, rows),
                  HG_ZEROS(r->col, n), HG_ZEROS(r->row, rows), HG_ZEROS(r->r, n + rows), HG_ZEROS(r->qu, n),
                  HG_ZEROS(r->rc, m + 1), HG_ZEROS(r->b, n + rows), HG_ZEROS(r->l, n + rows), HG_ZEROS(r->root_a, m * n),
@@ -164,8 +164,8 @@ static void find_held(struct hg_dense *r)
         r->held[next] = 1;
         for (size_t k = 0; k < e; k++)
             for (int twice = 0; twice < 2 && r->held[k] == 0; twice++)
-                cblas_daxpy((int)n, -hg_dot(rows + k * n, rows + next * n, n) / most, rows + next * n, 1,
-                            rows + k * n, 1);
+                cblas_daxpy((int)n, -hg_dot(rows + k * n, rows + next * n, n) / most, rows + next * n, 1, rows + k * n,
+                            1);
     }
 }
 

@@ -99,8 +99,8 @@ bool hg_dense_add_solution(struct hg_dense *r, struct hg_dense_point *x)
         weighted[i] = r->d[i] * of_a[i];
     memcpy(v, r->l, r->order * sizeof(double)); /* of u and y */
     multiply(CblasTrans, 1, a, m, n, weighted, 1, v);
-    if (LAPACKE_dsytrs_work(LAPACK_COL_MAJOR, 'U', (lapack_int)r->order, 1, r->factor, (lapack_int)r->order,
-                            r->pivots, v, (lapack_int)r->order) != 0)
+    if (LAPACKE_dsytrs_work(LAPACK_COL_MAJOR, 'U', (lapack_int)r->order, 1, r->factor, (lapack_int)r->order, r->pivots,
+                            v, (lapack_int)r->order) != 0)
         return false;
     multiply(CblasNoTrans, -1, a, m, n, v, 1, of_a);
     for (size_t i = 0; i < m; i++)

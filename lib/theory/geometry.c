@@ -57,8 +57,9 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     HG_TRY(HG_MAKE(err, "the support vectors of a problem", HG_ARRAY(id, m->n_sv), HG_ARRAY(own, m->n_sv),
                    HG_ARRAY(coef, m->n_sv), HG_ARRAY(g, m->n_sv)));
     struct hg_gram gram = { 0 };
-    const struct hg_problem sv = { .params = { .kernel = m->kernel }, .d = m->d, .norms = m->norms,
-                                   .points = hg_model_points(m, HINGE_F64) };
+    const struct hg_problem sv = {
+        .params = { .kernel = m->kernel }, .d = m->d, .norms = m->norms, .points = hg_model_points(m, HINGE_F64)
+    };
     size_t count = problem_sv(m, problem, id, coef);
     for (size_t i = 0; i < count; i++)
         own[i] = (uint32_t)i;
@@ -226,7 +227,8 @@ static hinge_status eigenvalues(double *K, size_t n, double *value, hinge_error 
     double *work = NULL;
     lapack_int *iwork = NULL;
     hinge_status status = HINGE_OK;
-    HG_TEAM(1) {
+    HG_TEAM(1)
+    {
         info = LAPACKE_dsyevr_work(LAPACK_COL_MAJOR, 'N', 'A', 'L', size, K, size, 0, 0, 0, 0, 0, &found, value, &z, 1,
                                    z_sides, &one, -1, &one_int, -1); /* how much work space? */
         if (info == 0 && HG_ROOM(HG_ARRAY(work, (size_t)one), HG_ARRAY(iwork, (size_t)one_int)))

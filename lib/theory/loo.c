@@ -180,6 +180,6 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_params_team(params, x, y, x != NULL ? x->rows : 1))
-        status = leave_each_out(x, y, params, predictions, report, err);
+    status = leave_each_out(x, y, params, predictions, report, err);
     return status;
 }

@@ -16,18 +16,18 @@
 struct hg_online {
     hinge_matrix x;
     struct hg_points points; /* the rows of x */
-    bool direct;          /* rows are in f64 and taken as they stand */
-    const double *y;      /* [n] +1, -1 */
+    bool direct;             /* rows are in f64 and taken as they stand */
+    const double *y;         /* [n] +1, -1 */
     int threads;
-    size_t stretch;       /* rows that a thread takes in one go, by d alone */
-    double *w, b;         /* [d] where the method stands */
-    bool bias;            /* b takes part */
-    hinge_loss smooth;    /* the logistic or exponential loss in the place of max(0, offset - y f); 0: none */
-    const double *mean;   /* [d] taken off the rows of batches, or NULL; the caller's */
+    size_t stretch;     /* rows that a thread takes in one go, by d alone */
+    double *w, b;       /* [d] where the method stands */
+    bool bias;          /* b takes part */
+    hinge_loss smooth;  /* the logistic or exponential loss in the place of max(0, offset - y f); 0: none */
+    const double *mean; /* [d] taken off the rows of batches, or NULL; the caller's */
     struct hg_teller teller;
     size_t rounds, unseen; /* carried out, and values looked at since the clock was */
     uint64_t steps;
-    bool stopped;         /* it wants an end */
+    bool stopped; /* it wants an end */
     /* work space */
     size_t batch;         /* rows of a batch, at most */
     uint32_t *order;      /* [n] the examples as they are visited */

@@ -86,6 +86,6 @@ hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hing
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_online_team(x, options != NULL ? options->threads : 0))
-        status = train_perceptron(x, y, options, w, b, history, n_rounds, err);
+    status = train_perceptron(x, y, options, w, b, history, n_rounds, err);
     return status;
 }

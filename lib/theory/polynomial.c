@@ -21,7 +21,7 @@ struct monomial {
 struct polynomial {
     size_t d, dimension;
     int degree;
-    double root, zeta; /* of gamma, by which values are multiplied before their powers overflow; coef0 */
+    double root, zeta;         /* of gamma, by which values are multiplied before their powers overflow; coef0 */
     struct monomial *monomial; /* [dimension] */
     double *coefficient;       /* [dimension] */
 };

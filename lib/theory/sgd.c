@@ -275,6 +275,6 @@ hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_o
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_online_team(x, options != NULL ? options->threads : 0))
-        status = descend(x, y, options, w, b, history, err);
+    status = descend(x, y, options, w, b, history, err);
     return status;
 }

@@ -268,12 +268,11 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
     r->threads = hg_threads(t->params->threads);
     r->cache_bytes = t->cache_bytes;
     r->rows_computed = (uint64_t)(rows_computed + 0.5);
-    r->memory_bytes = HG_MAX(r->memory_bytes * (hg_side_by_side(t) ? (size_t)t->threads : 1), t->begun_bytes) +
-                      pr->n * 64 +
-                      (r->distinct < pr->n ? r->distinct * 128 : 0) + /* the points of equal rows, and their program */
-                      hg_hamming_bytes(&t->copy.hamming) +
-                      (t->copy.values != NULL ? r->distinct * (t->copy.points.x.stride + 1) * sizeof(float) : 0) +
-                      model_bytes(m);
+    r->memory_bytes =
+        HG_MAX(r->memory_bytes * (hg_side_by_side(t) ? (size_t)t->threads : 1), t->begun_bytes) + pr->n * 64 +
+        (r->distinct < pr->n ? r->distinct * 128 : 0) + /* the points of equal rows, and their program */
+        hg_hamming_bytes(&t->copy.hamming) +
+        (t->copy.values != NULL ? r->distinct * (t->copy.points.x.stride + 1) * sizeof(float) : 0) + model_bytes(m);
     memcpy(r->blas, machine.blas, sizeof r->blas);
     r->blas_slow = machine.blas_slow;
     r->seconds = hg_now() - t->begin;

@@ -57,7 +57,7 @@ struct folds {
     double *g;             /* [qp.n] */
     struct hg_qp qp;
     double eps;
-    uint64_t max_iter;     /* of each: where that is not enough, going on does not pay */
+    uint64_t max_iter; /* of each: where that is not enough, going on does not pay */
 };
 
 /* Makes the QP of fold f: each point's box is the sum of those of its rows that are trained on, and the start is the

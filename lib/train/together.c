@@ -33,15 +33,15 @@ enum {
 struct together {
     struct hg_training *t;
     size_t n, n_problems;
-    uint32_t *point;           /* [n_problems * n] all points in each problem's order */
-    struct hg_range *range;    /* [n_problems * RANGES] the same points as ranges */
+    uint32_t *point;        /* [n_problems * n] all points in each problem's order */
+    struct hg_range *range; /* [n_problems * RANGES] the same points as ranges */
     struct hg_shared shared;
     struct hg_many many;
     struct hg_many_problem **list; /* [n_problems] those that t->begun has */
     struct hg_halt halt;
-    hinge_stages stages;       /* of rows that are made */
+    hinge_stages stages; /* of rows that are made */
     struct hg_teller teller;
-    uint64_t steps;            /* of all problems, when progress was told last */
+    uint64_t steps; /* of all problems, when progress was told last */
 };
 
 /* Says whether the problems may begin so: what a run of its own does beyond many.h is then not asked for. */
@@ -167,8 +167,8 @@ static hinge_status solve(struct together *g, hinge_error *err)
     HG_TRY(HG_MAKE(err, "the starts of problems", HG_ZEROS(t->begun, g->n_problems)));
     for (size_t p = 0; p < g->n_problems && status == HINGE_OK; p++)
         status = begin_problem(g, p, err);
-    HG_THEN(status, hg_many_solve(&g->many, g->list, g->n_problems, t->params->eps, STEPS * (uint64_t)g->n, &g->halt,
-                                  err));
+    HG_THEN(status,
+            hg_many_solve(&g->many, g->list, g->n_problems, t->params->eps, STEPS * (uint64_t)g->n, &g->halt, err));
     if (status == HINGE_OK)
         tell_work(g);
     for (size_t p = 0; p < g->n_problems; p++)

@@ -19,15 +19,15 @@ struct hg_solution {
     double *beta;    /* [n_sv]; hg_keep_solution makes both in one block */
     size_t n_sv;
     double rho, bias[2];
-    hinge_report report; /* of this problem: the interior point tells of itself in SMO's terms */
+    hinge_report report;  /* of this problem: the interior point tells of itself in SMO's terms */
     double rows_computed; /* whole ones */
     size_t working_set;
     const struct hg_maker *maker; /* of its kernel rows, */
-    bool is_whole;        /* which were kept as a whole matrix */
-    double margin_bound;  /* interior point */
-    double f_error;       /* by so much its F, and so the r of nu-SVC, may be wrong */
-    bool undivided;       /* nu-SVC: r was looked for and not found, so coefficients are not divided by it */
-    double nu;            /* the closest that has a margin, where the one asked for has none; 0: not so */
+    bool is_whole;                /* which were kept as a whole matrix */
+    double margin_bound;          /* interior point */
+    double f_error;               /* by so much its F, and so the r of nu-SVC, may be wrong */
+    bool undivided;               /* nu-SVC: r was looked for and not found, so coefficients are not divided by it */
+    double nu;                    /* the closest that has a margin, where the one asked for has none; 0: not so */
 };
 
 /* Holds the memory that one problem after the other takes for its rows and its panels of columns, so that the system
@@ -42,12 +42,12 @@ struct hg_arenas {
 struct hg_refold {
     const uint32_t *fold; /* [rows of x] of each row; NULL: a calibration's, dealt for each problem */
     size_t folds;
-    double eps;           /* to which folds are solved; a calibration's, at most */
-    size_t *start;        /* [n_problems + 1] where each problem's decision values begin */
-    double *decision;     /* of examples held out; the first class's are positive */
-    bool *is_solved;      /* [n_problems] */
-    int stopped;          /* atomically; 1: the user's callback said so in one of them */
-    hinge_report *work;   /* [n_problems] of its folds */
+    double eps;         /* to which folds are solved; a calibration's, at most */
+    size_t *start;      /* [n_problems + 1] where each problem's decision values begin */
+    double *decision;   /* of examples held out; the first class's are positive */
+    bool *is_solved;    /* [n_problems] */
+    int stopped;        /* atomically; 1: the user's callback said so in one of them */
+    hinge_report *work; /* [n_problems] of its folds */
     /* NULL, or what each fold's model is given to once all problems are solved: an example's class is voted on by all
      * pairs, also those that it is not of */
     hinge_status (*predict)(void *arg, size_t fold, hinge_model *model, int threads, hinge_error *err);
@@ -67,21 +67,21 @@ struct hg_begun {
 struct hg_training {
     struct hg_problem problem;
     struct hg_distinct distinct; /* what solvers see of it */
-    const hinge_params *params; /* the problem's, resolved */
-    struct hg_peers *peers;    /* who trains with this process; NULL: nobody */
+    const hinge_params *params;  /* the problem's, resolved */
+    struct hg_peers *peers;      /* who trains with this process; NULL: nobody */
     int threads;
-    bool interior;             /* the solver */
-    bool beyond_f32;           /* hg_kernel_beyond_f32: rows are f64, whatever is asked for */
-    bool is_whole;             /* matrices of problems are made whole (kernels/whole.h), */
-    bool whole_in_f64;         /* and in f64 where the precision is left open */
+    bool interior;     /* the solver */
+    bool beyond_f32;   /* hg_kernel_beyond_f32: rows are f64, whatever is asked for */
+    bool is_whole;     /* matrices of problems are made whole (kernels/whole.h), */
+    bool whole_in_f64; /* and in f64 where the precision is left open */
     size_t cache_bytes;
     double begin;
-    int stop;                  /* for all problems; 1: time, 2: callback */
-    pthread_mutex_t lock;      /* of the callback */
-    struct hg_copy copy;       /* of the points, as rows in f32 are made from it */
-    struct hg_cells cells;     /* of the points; empty where no kernel values are negligible */
+    int stop;                      /* for all problems; 1: time, 2: callback */
+    pthread_mutex_t lock;          /* of the callback */
+    struct hg_copy copy;           /* of the points, as rows in f32 are made from it */
+    struct hg_cells cells;         /* of the points; empty where no kernel values are negligible */
     struct hg_solution *solutions; /* [n_problems] */
-    struct hg_arenas *rooms;         /* [threads] of those that problems run in */
+    struct hg_arenas *rooms;       /* [threads] of those that problems run in */
     struct hg_begun *begun;        /* [n_problems]; NULL: no problem has */
     size_t begun_bytes;            /* that it took to get there */
     struct hg_refold *refold;      /* NULL: no folds are asked for, or they cannot be solved so */

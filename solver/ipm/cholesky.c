@@ -30,7 +30,7 @@ static size_t find_pivot(const double *diagonal, size_t n, double *trace)
     return pivot;
 }
 
-struct column { /* c of Z */
+struct column {           /* c of Z */
     const double *k, *zp; /* the pivot's column of K, and its row of Z */
     size_t pivot, rank, c;
     double *z, *diagonal, root;
@@ -131,8 +131,8 @@ static bool factor_blocks(struct hg_cholesky *c, const struct hg_halt *halt)
             break;
         cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)below, (int)count, 1, corner,
                     (int)ld, rest, (int)ld);
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)below, (int)count, -1, rest, (int)ld, 1,
-                    rest + count, (int)ld);
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)below, (int)count, -1, rest, (int)ld, 1, rest + count,
+                    (int)ld);
     }
     return true;
 }

@@ -25,8 +25,8 @@ static inline size_t hg_rows_of_piece(size_t multiplications)
  * about 1; a matrix that rounding left not positive definite gets the least multiple of its diagonal that mends it. */
 struct hg_cholesky {
     size_t n, ld;
-    double *l, *scale;            /* [n * ld], [n] */
-    double shift;                 /* of the scaled diagonal */
+    double *l, *scale; /* [n * ld], [n] */
+    double shift;      /* of the scaled diagonal */
 };
 
 hinge_status hg_cholesky_init(struct hg_cholesky *cholesky, size_t n, hinge_error *err);

@@ -227,8 +227,9 @@ static void f_rows(void *arg, const struct hg_block *b)
 static bool decision_values(struct hg_finish *s)
 {
     size_t d = s->space->factor->d;
-    struct hg_sweep sum = { .n_acc = 1, .acc = { s->trial }, .exact = true, .as_is = true, .rows = beta_rows,
-                            .arg = s };
+    struct hg_sweep sum = {
+        .n_acc = 1, .acc = { s->trial }, .exact = true, .as_is = true, .rows = beta_rows, .arg = s
+    };
     struct hg_sweep values = { .v = s->trial, .every = true, .rows = f_rows, .arg = s };
     if (!hg_sweep_run(s->space, &sum))
         return false;

@@ -21,18 +21,18 @@
 
 /* Tells what a set of coefficients is worth, everything from beta and Z alone. */
 struct hg_worth {
-    double objective;  /* minimised: 1/2 beta'K beta + h(beta) */
-    double primal;     /* of w = Z'beta and bias; primal + objective = gap */
-    double gap;        /* relative to the largest of |primal|, |objective|, floor; infinite: no feasible w */
-    double violation;  /* see hg_qp_violation */
-    double bias[2];    /* of f = <x, w> + bias, by layer */
+    double objective; /* minimised: 1/2 beta'K beta + h(beta) */
+    double primal;    /* of w = Z'beta and bias; primal + objective = gap */
+    double gap;       /* relative to the largest of |primal|, |objective|, floor; infinite: no feasible w */
+    double violation; /* see hg_qp_violation */
+    double bias[2];   /* of f = <x, w> + bias, by layer */
 };
 
 /* A finish: the problem and the room it works in, all of it the caller's. hg_finish_step goes from beta and w to better
  * ones; hg_finish_judge tells what they are worth. */
 struct hg_finish {
-    struct hg_qp *qp;             /* beta: in, feasible but for its sum; out. Its layers one after the other, */
-    struct hg_qp *layered;        /* and as they are */
+    struct hg_qp *qp;      /* beta: in, feasible but for its sum; out. Its layers one after the other, */
+    struct hg_qp *layered; /* and as they are */
     struct hg_sweep_space *space;
     struct hg_cholesky *cholesky; /* of the space's columns */
     const double *sums;           /* [layers] what beta sums to, with an intercept */

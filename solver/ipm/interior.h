@@ -14,10 +14,10 @@
 #include "solver/ipm/sweep.h"
 
 struct hg_interior_options {
-    double eps;          /* the violation wanted: the run goes on for it while it can, see result.outcome */
-    double gap;          /* the relative duality gap that counts as converged */
-    const double *sums;  /* [qp->layers] what beta sums to, unless qp->no_sum */
-    uint64_t max_iter;   /* 0: as many as there is progress */
+    double eps;         /* the violation wanted: the run goes on for it while it can, see result.outcome */
+    double gap;         /* the relative duality gap that counts as converged */
+    const double *sums; /* [qp->layers] what beta sums to, unless qp->no_sum */
+    uint64_t max_iter;  /* 0: as many as there is progress */
     int threads;
     struct hg_halt halt;
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
@@ -25,14 +25,14 @@ struct hg_interior_options {
 };
 
 struct hg_interior_result {
-    hinge_report report;    /* outcome, work and seconds; objective, gap, violation as in struct hg_worth. rounds:
+    hinge_report report; /* outcome, work and seconds; objective, gap, violation as in struct hg_worth. rounds:
                              * Newton systems of the interior point; iterations: and of the finish.
                              * CONVERGED: the gap of what is returned, from beta alone, is at most options.gap, and its
                              * violation at most options.eps.
                              * NO_MARGIN: hard margin, and rows prove that none separates the classes */
-    double bias[2];         /* of each layer */
-    double margin_bound;    /* hard margin: no hyperplane has a larger geometric margin; otherwise infinite */
-    double floor;           /* what gaps are relative to where both objectives are smaller */
+    double bias[2];      /* of each layer */
+    double margin_bound; /* hard margin: no hyperplane has a larger geometric margin; otherwise infinite */
+    double floor;        /* what gaps are relative to where both objectives are smaller */
 };
 
 /* Solves the problem over the rows of factor. qp->beta needs no start; it comes back feasible, with zeros

@@ -18,26 +18,26 @@ struct hg_side {
 };
 
 struct hg_interior {
-    struct hg_qp *qp;           /* its layers one after the other, as the space sweeps them: one of twice the rows */
-    struct hg_qp *layered;      /* the problem as the caller has it, on the same arrays */
+    struct hg_qp *qp;      /* its layers one after the other, as the space sweeps them: one of twice the rows */
+    struct hg_qp *layered; /* the problem as the caller has it, on the same arrays */
     const struct hg_interior_options *opt;
     struct hg_interior_result *res;
     struct hg_sweep_space space;
     struct hg_cholesky cholesky;
     size_t n, cols;
-    int sides;                  /* variables a row has at most: 2 with a kink */
+    int sides; /* variables a row has at most: 2 with a kink */
     struct hg_side side[2];
-    double *f, *t_affine, *t;   /* [n] <z, w>; <z, dw> of the predictor and of the step */
+    double *f, *t_affine, *t;                           /* [n] <z, w>; <z, dw> of the predictor and of the step */
     double *w, *dw, *q, *r_w, *rhs, *acc[HG_SWEEP_ACC]; /* [cols] */
-    double scale;               /* of p and f: what y is measured by */
-    double floor;               /* objectives below are 0 */
-    double caps;                /* the sum of all boxes */
+    double scale;                                       /* of p and f: what y is measured by */
+    double floor;                                       /* objectives below are 0 */
+    double caps;                                        /* the sum of all boxes */
     double mu, target, advance; /* mean complementary product, what the step aims at, and its length */
     double gap, best_gap;       /* relative, of (w, beta) as they stand; the least so far */
     uint64_t best_iteration;
-    double *best;               /* [n] the best coefficients finished so far, */
-    struct hg_worth worth;      /* and what they are worth */
-    int no_stop;                /* 0, for sweeps that are to be finished after a stop */
+    double *best;          /* [n] the best coefficients finished so far, */
+    struct hg_worth worth; /* and what they are worth */
+    int no_stop;           /* 0, for sweeps that are to be finished after a stop */
 };
 
 /* Returns s: with two sides the first is upward, the second downward; with one it is the side of the row's box. */

@@ -27,25 +27,25 @@ enum { HG_SWEEP_SUMS = 8, HG_SWEEP_ACC = 3, HG_SWEEP_BLOCK = 512 };
 /* Says what a sweep does with a block of rows. */
 struct hg_block {
     size_t first, count;
-    const double *rows;           /* [count * ld] where v, acc, normal or raw make them */
-    const double *t;              /* [count] <z_i, v>; NULL where v is */
-    double *y[HG_SWEEP_ACC];      /* [count] to be filled for each of acc: acc = sum_i y_i z_i */
-    double *weight;               /* [count] to be filled, >= 0, where `normal` is wanted; otherwise NULL */
-    double *sum;                  /* [HG_SWEEP_SUMS] of the slot, to be added to, 0 at first */
-    double *least;                /* of the slot, to be lowered, +infinity at first */
+    const double *rows;      /* [count * ld] where v, acc, normal or raw make them */
+    const double *t;         /* [count] <z_i, v>; NULL where v is */
+    double *y[HG_SWEEP_ACC]; /* [count] to be filled for each of acc: acc = sum_i y_i z_i */
+    double *weight;          /* [count] to be filled, >= 0, where `normal` is wanted; otherwise NULL */
+    double *sum;             /* [HG_SWEEP_SUMS] of the slot, to be added to, 0 at first */
+    double *least;           /* of the slot, to be lowered, +infinity at first */
 };
 
 /* Says what a sweep is to make of the rows, and what came of it. Products with v come first; rows() then fills in y and
  * weight of a block by them; acc and normal are made of these. */
 struct hg_sweep {
-    const double *v;              /* [cols] or NULL */
-    int n_acc;                    /* how many of acc are wanted, 0 .. HG_SWEEP_ACC */
-    double *acc[HG_SWEEP_ACC];    /* [cols] sum_i y_i z_i */
-    bool raw;                     /* the rows themselves are wanted */
-    bool as_is;                   /* rows without the shift */
-    bool every;                   /* rows without a box take part too */
-    bool exact;                   /* acc[0] in twice the working precision, rounded at the end */
-    bool normal;                  /* sum_i weight_i z_i z_i' into the space's normal, lower triangle */
+    const double *v;           /* [cols] or NULL */
+    int n_acc;                 /* how many of acc are wanted, 0 .. HG_SWEEP_ACC */
+    double *acc[HG_SWEEP_ACC]; /* [cols] sum_i y_i z_i */
+    bool raw;                  /* the rows themselves are wanted */
+    bool as_is;                /* rows without the shift */
+    bool every;                /* rows without a box take part too */
+    bool exact;                /* acc[0] in twice the working precision, rounded at the end */
+    bool normal;               /* sum_i weight_i z_i z_i' into the space's normal, lower triangle */
     void (*rows)(void *arg, const struct hg_block *block);
     void *arg;
     double sum[HG_SWEEP_SUMS], least; /* over all rows */
@@ -54,19 +54,19 @@ struct hg_sweep {
 /* Z as the sweeps of a run see it, and their room; made once, changed by nobody but the sweeps. */
 struct hg_sweep_space {
     const struct hg_factor *factor;
-    int intercepts;               /* 0, 1 or 2 */
-    size_t n, cols, ld;           /* rows and columns as swept; of a row in a block and in normal */
-    const double *lo, *hi;        /* [n] the caller's boxes; a block of rows whose boxes are all empty is left out */
-    double *shift;                /* [d]; 0 without an intercept */
-    double norm, largest;         /* mean and largest squared norm of x_i - shift, i < n */
-    double *normal;               /* [cols * ld] lower triangle, symmetric */
-    size_t slots, slot_rows;      /* how many, and rows of each but the last */
+    int intercepts;          /* 0, 1 or 2 */
+    size_t n, cols, ld;      /* rows and columns as swept; of a row in a block and in normal */
+    const double *lo, *hi;   /* [n] the caller's boxes; a block of rows whose boxes are all empty is left out */
+    double *shift;           /* [d]; 0 without an intercept */
+    double norm, largest;    /* mean and largest squared norm of x_i - shift, i < n */
+    double *normal;          /* [cols * ld] lower triangle, symmetric */
+    size_t slots, slot_rows; /* how many, and rows of each but the last */
     int threads;
-    double *work;                 /* [slots * work_slot + threads * work_thread] sums of the slots, room of threads, */
+    double *work;                  /* [slots * work_slot + threads * work_thread] sums of the slots, room of threads, */
     size_t work_slot, work_thread; /* in doubles each */
-    struct hg_halt halt;          /* polled at every block, in wide ones more often: ends a sweep early */
-    double gflop;                 /* done so far */
-    size_t bytes;                 /* allocated */
+    struct hg_halt halt;           /* polled at every block, in wide ones more often: ends a sweep early */
+    double gflop;                  /* done so far */
+    size_t bytes;                  /* allocated */
 };
 
 /* Borrows factor and what halt points to. Takes column means and squares where there is an intercept, and the norms:

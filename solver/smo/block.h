@@ -23,14 +23,14 @@ enum { HG_FEW_POINTS = 512 };
 /* What a run goes by; all 0 but eps, threads and cpu_level is a plain run that keeps no rows, does not shrink, and
  * solves no systems, which is how tests turn these off one by one. Arrays and arena are the caller's. */
 struct hg_smo_options {
-    double eps;          /* the violation that is small enough */
-    size_t working_set;  /* points of W, 4 a layer at least; 0: by n */
-    double cut;          /* share of the violation below which a point does not come into the working set */
-    uint64_t max_iter;   /* 0: none */
-    bool shrinking;      /* points at rest may be left out */
-    size_t cache_bytes;  /* for rows; 0: none are kept */
+    double eps;             /* the violation that is small enough */
+    size_t working_set;     /* points of W, 4 a layer at least; 0: by n */
+    double cut;             /* share of the violation below which a point does not come into the working set */
+    uint64_t max_iter;      /* 0: none */
+    bool shrinking;         /* points at rest may be left out */
+    size_t cache_bytes;     /* for rows; 0: none are kept */
     struct hg_arena *arena; /* for the rows, kept by the caller between problems; or NULL */
-    size_t newton_bytes; /* for rows and the Newton finish's block together; 0: no Newton finish */
+    size_t newton_bytes;    /* for rows and the Newton finish's block together; 0: no Newton finish */
     int threads, cpu_level;
     bool profile;        /* the report's stages are wanted */
     bool symmetric;      /* the kernel is known to be */
@@ -45,7 +45,7 @@ struct hg_smo_options {
     hinge_progress *live; /* or NULL; newton and newton_steps are kept there while a round goes on, for halt.ask */
     bool (*leaves)(void *arg, uint64_t iterations); /* or NULL; asked each round: true ends the run as max_iter does */
     void *leaves_arg;
-    double look_at;      /* work after which the gradient is made anew, and look asked; 0: never */
+    double look_at; /* work after which the gradient is made anew, and look asked; 0: never */
     double (*look)(void *arg, const struct hg_way *way); /* returns the work to the next look; 0 ends the run */
     void *look_arg;
     /* or NULL; called where a run has converged, to solve other problems on its points by hg_smo_again. g: K beta */
@@ -56,13 +56,13 @@ struct hg_smo_options {
 
 /* What a run has come to; qp's beta is the solution. */
 struct hg_smo_result {
-    hinge_report report; /* outcome, work and seconds, violation, objective and error of this one problem */
-    bool coarse;         /* the rows, or so it seems, keep the run from its goal: f64 rows are to be tried */
-    double bias[2];      /* by layer: the mean of -F over free entries */
+    hinge_report report;    /* outcome, work and seconds, violation, objective and error of this one problem */
+    bool coarse;            /* the rows, or so it seems, keep the run from its goal: f64 rows are to be tried */
+    double bias[2];         /* by layer: the mean of -F over free entries */
     double objective_error; /* what the gradient's error takes from the objective at most, by a sample; NaN: unknown */
     uint64_t columns_computed; /* kernel values of rows */
-    size_t working_set;  /* points of W at the end */
-    double work;         /* in reads of an f32 value from memory (0.3 ns), as the Newton finish counts */
+    size_t working_set;        /* points of W at the end */
+    double work;               /* in reads of an f32 value from memory (0.3 ns), as the Newton finish counts */
 };
 
 /* Solves qp from its beta, which must be feasible. rows: the source; exact: the same kernel in f64, by which the

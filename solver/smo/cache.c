@@ -48,8 +48,8 @@ static size_t bytes_for(size_t n, size_t cols, size_t size, size_t budget)
 /* Reserves the arena at once, whose pages come as rows are put there. A budget of less than a row gives no slots, and
  * put returns NULL each time. An arena that is lent is reserved for the largest problem to come: a larger one later
  * would be another block of memory, whose pages would have to be found again. */
-hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t size, size_t budget,
-                           struct hg_arena *lent, hinge_error *err)
+hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t size, size_t budget, struct hg_arena *lent,
+                           hinge_error *err)
 {
     memset(c, 0, sizeof *c);
     c->n = n;

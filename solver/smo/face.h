@@ -30,34 +30,34 @@ struct hg_triangle {
 };
 
 struct hg_face {
-    struct hg_inner *in;     /* K_AA in f64; beta and g on A, in->qp.n points */
+    struct hg_inner *in; /* K_AA in f64; beta and g on A, in->qp.n points */
     int threads;
     const struct hg_halt *halt; /* its stop is not NULL; or NULL: nobody stops it */
-    uint64_t max_steps;      /* systems and steps together; 0: no limit */
-    double most_work;        /* that a block may take, in reads of an f32 value from memory (0.3 ns) */
+    uint64_t max_steps;         /* systems and steps together; 0: no limit */
+    double most_work;           /* that a block may take, in reads of an f32 value from memory (0.3 ns) */
     void (*progress)(void *arg, double violation); /* after every face, or NULL; violation: of the block */
     void *progress_arg;
     uint64_t *told;          /* counts systems as they are solved; or NULL */
     uint64_t systems, steps; /* linear systems solved, two-variable steps in between, */
     double work;             /* and all of it as most_work; the caller sets them back */
 
-    size_t cap, max_held;  /* points and rows of L there is room for; entries that may be held by constraints */
-    double *low, *high;    /* [layers * q] of free entries: the box, with the kink as a bound, */
-    double *off;           /* [layers * q] and the offset in it; an entry is layer * q + slot */
-    uint8_t *is_free;      /* [layers * q] */
-    double *move;          /* [layers * q] of the face so far */
-    double *g_trial;       /* [q] g after the moves onto bounds */
-    double *sum, *k_sum;   /* [q] moves of all layers; K_AA times it */
-    double bias[2];        /* of each layer, by beta and g of the block: an entry's slope is F + bias */
+    size_t cap, max_held; /* points and rows of L there is room for; entries that may be held by constraints */
+    double *low, *high;   /* [layers * q] of free entries: the box, with the kink as a bound, */
+    double *off;          /* [layers * q] and the offset in it; an entry is layer * q + slot */
+    uint8_t *is_free;     /* [layers * q] */
+    double *move;         /* [layers * q] of the face so far */
+    double *g_trial;      /* [q] g after the moves onto bounds */
+    double *sum, *k_sum;  /* [q] moves of all layers; K_AA times it */
+    double bias[2];       /* of each layer, by beta and g of the block: an entry's slope is F + bias */
 
     struct hg_triangle l, s; /* of K_FF + ridge, F when it was factored and what was set free since; of V'V */
-    uint32_t *entry;       /* [cap] of L's rows */
-    int32_t *row_of;       /* [layers * q] or -1 */
-    double ridge, least;   /* and its least value, with which K_FF is positive definite; kept from block to block */
-    double largest;        /* of K_AA's diagonal */
-    double *v;             /* [(max_held + 2) * l.ld] V', row by row */
-    int64_t *held;         /* [max_held + 2] entry, or -1 - layer for a sum */
-    double *d, *first, *w; /* [cap] a step, the face's first; [max_held + 2] */
+    uint32_t *entry;         /* [cap] of L's rows */
+    int32_t *row_of;         /* [layers * q] or -1 */
+    double ridge, least;     /* and its least value, with which K_FF is positive definite; kept from block to block */
+    double largest;          /* of K_AA's diagonal */
+    double *v;               /* [(max_held + 2) * l.ld] V', row by row */
+    int64_t *held;           /* [max_held + 2] entry, or -1 - layer for a sum */
+    double *d, *first, *w;   /* [cap] a step, the face's first; [max_held + 2] */
 };
 
 /* Returns the bytes of a face of q points; what is not quadratic is rounded up. */
@@ -75,8 +75,7 @@ static inline bool hg_face_halted(const struct hg_face *f)
 /* Returns whether steps end here: the caller says so, or the steps allowed are made, or the work is done. */
 static inline bool hg_face_is_over(const struct hg_face *f)
 {
-    return hg_face_halted(f) || f->work > f->most_work ||
-           (f->max_steps > 0 && f->systems + f->steps >= f->max_steps);
+    return hg_face_halted(f) || f->work > f->most_work || (f->max_steps > 0 && f->systems + f->steps >= f->max_steps);
 }
 
 /* Solves the block that is in face->in until its violation, which it returns, is at most target, or steps no longer

@@ -29,8 +29,7 @@ static void forward_some(void *arg, int thread, size_t r, size_t end)
 
 /* Solves x [count * ld] = x L^-T row by row, which applies L^-1 to each row; in some four pieces at least, of
  * HG_FACE_PIECE rows at most: what a piece is depends on count alone, and so does its arithmetic. */
-static void forward(struct hg_face *t, const struct hg_triangle *f, size_t n, double *x, size_t ld,
-                    size_t count)
+static void forward(struct hg_face *t, const struct hg_triangle *f, size_t n, double *x, size_t ld, size_t count)
 {
     size_t piece = HG_MIN((size_t)HG_FACE_PIECE, (count + 3) / 4);
     if (n == 0 || count == 0)
@@ -113,8 +112,9 @@ bool hg_face_hold(struct hg_face *t, size_t from, size_t to)
                 v[r] = t->entry[r] / t->in->qp.n == (size_t)(-1 - t->held[c]);
     }
     forward(t, &t->l, n, t->v + from * ld, ld, to - from);
-    struct piece job = { .t = t, .n = n, .b_ld = t->s.ld, .ld = ld, .count = to, .x = t->v + from * ld,
-                         .out = t->s.l + from * t->s.ld };
+    struct piece job = {
+        .t = t, .n = n, .b_ld = t->s.ld, .ld = ld, .count = to, .x = t->v + from * ld, .out = t->s.l + from * t->s.ld
+    };
     hg_share(t->threads, to - from, HG_FACE_PIECE, multiply_held, &job);
     hg_face_count(t, 2 * (double)(to - from) * (double)to * (double)n, (double)to * (double)n);
     return extend(t, &t->s, to);

@@ -14,22 +14,22 @@
 /* The problem of a working set, whose entries are in slots; g is K beta on its points. Without a sum the last slot is
  * an entry of kernel 0 and no bounds: a pair with it is a step of one entry alone. */
 struct hg_inner {
-    struct hg_qp qp;      /* n: slots that are used; the last one without a sum counts */
+    struct hg_qp qp; /* n: slots that are used; the last one without a sum counts */
     hinge_dtype type;
-    void *k;              /* [cap * ld] K_WW in the rows' type */
+    void *k; /* [cap * ld] K_WW in the rows' type */
     size_t ld;
-    double *g;            /* [cap] in: K beta on W, by all of beta; out: the same, after the steps */
-    double *diagonal;     /* [cap] K_kk by the block's own values */
-    float *diagonal32;    /* [cap] times unit.k */
+    double *g;               /* [cap] in: K beta on W, by all of beta; out: the same, after the steps */
+    double *diagonal;        /* [cap] K_kk by the block's own values */
+    float *diagonal32;       /* [cap] times unit.k */
     double *up[2], *down[2]; /* [cap] each, as hg_up and hg_down have them; set by the solve itself */
-    struct hg_unit unit;  /* of K_WW, in f64 alone; tau: in f32 too. f: of the copies below, while `narrow` */
+    struct hg_unit unit;     /* of K_WW, in f64 alone; tau: in f32 too. f: of the copies below, while `narrow` */
     /* Copies of these in f32, relative to off[0] - middle and times unit.f; they hold while `narrow`. */
     bool narrow;
     double middle;
     float *g32, *up32[2], *down32[2];
-    double *start;        /* [cap] sum of the layers' beta when g was last K beta in f64 */
-    void **row;           /* [cap] room for lists of rows, */
-    double *coef;         /* [cap] and of what they are multiplied by */
+    double *start; /* [cap] sum of the layers' beta when g was last K beta in f64 */
+    void **row;    /* [cap] room for lists of rows, */
+    double *coef;  /* [cap] and of what they are multiplied by */
     const struct hg_loops *loops;
 };
 
@@ -47,7 +47,7 @@ void hg_inner_take_diagonal(struct hg_inner *inner, size_t slot);
 /* Tells what a run of the subproblem did. */
 struct hg_inner_result {
     double violation, target; /* at its end; what it was to be at most */
-    double decrease;   /* of the objective, >= 0 for a positive semi-definite kernel */
+    double decrease;          /* of the objective, >= 0 for a positive semi-definite kernel */
     uint64_t steps;
 };
 

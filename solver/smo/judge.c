@@ -239,14 +239,14 @@ static const struct rule {
     bool is_check; /* its time is that of checks */
 } RULES[] = {
     /* when              what            how the run may end by it */
-    { hg_is_broken_off,  end,          false }, /* as the halt says; NONFINITE */
-    { may_have_erred,    look_at_rows, true },  /* STALLED, coarse: the rows' error outweighs the violation */
-    { is_small,          verify,       true },  /* CONVERGED, proven in f64; STALLED where no correction proves it */
-    { comes_near,        look_ahead,   true },
-    { is_out_of_steps,   give_up,      false }, /* MAX_ITER */
-    { is_to_be_shown,    show,         true },  /* MAX_ITER: it does not gain */
-    { seems_stalled,     look_back,    false }, /* STALLED: no progress for long, by the last resort neither */
-    { is_better,         mark,         false },
+    { hg_is_broken_off, end, false },       /* as the halt says; NONFINITE */
+    { may_have_erred, look_at_rows, true }, /* STALLED, coarse: the rows' error outweighs the violation */
+    { is_small, verify, true },             /* CONVERGED, proven in f64; STALLED where no correction proves it */
+    { comes_near, look_ahead, true },
+    { is_out_of_steps, give_up, false }, /* MAX_ITER */
+    { is_to_be_shown, show, true },      /* MAX_ITER: it does not gain */
+    { seems_stalled, look_back, false }, /* STALLED: no progress for long, by the last resort neither */
+    { is_better, mark, false },
 };
 
 /* Goes through the rules from the first: each that applies is acted by, and says in next whether the run goes on,

@@ -16,11 +16,11 @@ enum { HG_LANES = 32 }; /* problems in work at a time */
 struct hg_view {
     struct hg_rows super;
     struct hg_many *many;
-    int thread;            /* that runs the lane now */
-    struct hg_rows **own;  /* [threads] where its values come from */
-    const uint32_t *point; /* the problem's */
-    uint32_t *row, *col;   /* [n] */
-    void **out;            /* [n] */
+    int thread;             /* that runs the lane now */
+    struct hg_rows **own;   /* [threads] where its values come from */
+    const uint32_t *point;  /* the problem's */
+    uint32_t *row, *col;    /* [n] */
+    void **out;             /* [n] */
     uint64_t list, columns; /* hg_fetch's as it was asked for last; as the source knows it, of this problem alone */
 };
 
@@ -31,9 +31,9 @@ struct hg_lane {
     struct hg_smo_options options;
     struct hg_smo_result result;
     struct hg_view view, exact; /* which share their lists */
-    uint32_t *point;  /* [n] of the source (apart: of the problem), whose rows are to be added, */
-    double *coef;     /* [n] times these */
-    void **row;       /* [n] */
+    uint32_t *point;            /* [n] of the source (apart: of the problem), whose rows are to be added, */
+    double *coef;               /* [n] times these */
+    void **row;                 /* [n] */
     size_t n_moves;
     bool solved; /* a block, whose moves are not in g yet */
     bool done;

@@ -28,7 +28,7 @@ hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_l
     hg_let_heap_stay();
     hinge_status status = hg_pool_init(&many->pool, n, bytes, err);
     HG_THEN(status, HG_MAKE(err, "many problems", HG_ZEROS(many->supports, n), HG_ARRAY(many->diagonal, n),
-                             HG_ARRAY(many->size, n)));
+                            HG_ARRAY(many->size, n)));
     if (status != HINGE_OK)
         hg_many_free(many);
     return status;
@@ -86,8 +86,7 @@ static hinge_status make_lacking(struct hg_many *many, struct hg_lane *const *la
     double begin = hg_now();
     hg_pool_begin(&many->pool);
     for (size_t k = 0; k < lanes; k++)
-        if (lane[k]->n_moves <= many->pool.cache.n_slots &&
-            !hg_pool_ask(&many->pool, lane[k]->point, lane[k]->n_moves))
+        if (lane[k]->n_moves <= many->pool.cache.n_slots && !hg_pool_ask(&many->pool, lane[k]->point, lane[k]->n_moves))
             break;
     hinge_status status = hg_pool_make(&many->pool, halt);
     many->seconds += hg_now() - begin;

@@ -20,42 +20,42 @@ struct hg_range {
 
 /* A problem: a pair of classes, a fold, or both. All but lane are the caller's. */
 struct hg_many_problem {
-    struct hg_qp *qp;       /* in: a feasible start; out: the solution */
-    double *g;              /* [qp->n] in: K beta of another beta; out: K beta of the solution */
-    const double *moved;    /* [qp->n] start - (the beta that g belongs to); NULL if g belongs to the start */
-    const uint32_t *point;  /* [qp->n] of the source: the ranges, one after the other */
+    struct hg_qp *qp;      /* in: a feasible start; out: the solution */
+    double *g;             /* [qp->n] in: K beta of another beta; out: K beta of the solution */
+    const double *moved;   /* [qp->n] start - (the beta that g belongs to); NULL if g belongs to the start */
+    const uint32_t *point; /* [qp->n] of the source: the ranges, one after the other */
     const struct hg_range *range, *elsewhere; /* of its points; of those that hg_many_apply is to look at */
     size_t n_ranges, n_elsewhere;
-    uint64_t before;        /* steps that it has taken before, of those that any problem may take */
+    uint64_t before; /* steps that it has taken before, of those that any problem may take */
     /* out; the report tells how far it is on the way too */
     hinge_report report;
-    double bias[2];         /* of each layer, by the g that came out */
-    double work;            /* of this solution, as hg_smo_result has it */
-    bool coarse;            /* the rows are too coarse for it (hg_many's exact) */
+    double bias[2];       /* of each layer, by the g that came out */
+    double work;          /* of this solution, as hg_smo_result has it */
+    bool coarse;          /* the rows are too coarse for it (hg_many's exact) */
     struct hg_lane *lane; /* its working set, for the next solution on these points by these rows; NULL at first */
 };
 
 /* What problems share: the rows that are stored, the diagonal, and counts. */
 struct hg_many {
     struct hg_pool pool;
-    struct hg_rows **own;  /* [threads] the pool's source, by one thread each */
+    struct hg_rows **own; /* [threads] the pool's source, by one thread each */
     int threads, cpu_level;
-    bool apart;            /* values cost less to make than to read: each problem makes its own */
-    uint64_t columns;      /* lists of columns that problems have asked for apart */
-    size_t n;              /* points */
+    bool apart;              /* values cost less to make than to read: each problem makes its own */
+    uint64_t columns;        /* lists of columns that problems have asked for apart */
+    size_t n;                /* points */
     double *diagonal, *size; /* [n] K(x, x), and by what its rounding is measured (hg_rows_diagonal) */
-    uint8_t *supports;     /* [n] a support vector of some problem's solution */
-    size_t kept_bytes;     /* by lanes of problems that are solved, */
-    size_t most_bytes;     /* and by those that were in work at once, at most */
-    double seconds;        /* that rows took to be made */
+    uint8_t *supports;       /* [n] a support vector of some problem's solution */
+    size_t kept_bytes;       /* by lanes of problems that are solved, */
+    size_t most_bytes;       /* and by those that were in work at once, at most */
+    double seconds;          /* that rows took to be made */
     /* or NULL: [threads] the kernel in f64, by one thread each, by which g is judged; set after hg_many_take. Where it
      * may matter, a problem converges only where these prove it, as in a run of its own, and g at points that they were
      * not asked for seems off by at most half of eps */
     struct hg_rows **exact;
-    double value_error;    /* of the rows' values; of several errors of random sign, a share of it */
-    bool corrects;         /* g that rows in f32 make too coarse is made anew by exact; otherwise the problem ends so */
-    bool whole;            /* problems are of all points and begin at 0: W is as large as in a run of its own; */
-    bool newton;           /* working sets may be solved by systems; both the caller's choice, false at first */
+    double value_error; /* of the rows' values; of several errors of random sign, a share of it */
+    bool corrects;      /* g that rows in f32 make too coarse is made anew by exact; otherwise the problem ends so */
+    bool whole;         /* problems are of all points and begin at 0: W is as large as in a run of its own; */
+    bool newton;        /* working sets may be solved by systems; both the caller's choice, false at first */
 };
 
 /* Makes room for n points, and for rows of so many bytes at most (some hundred rows at least); hg_many_free in any

@@ -14,31 +14,31 @@
 
 struct hg_newton_options {
     double eps;
-    size_t bytes;        /* that a block and its factor may take */
-    uint64_t max_steps;  /* linear systems and two-variable steps; 0: no limit */
-    double most_work;    /* as hg_newton_result.work; 0: what a finish that succeeds is known to take */
+    size_t bytes;       /* that a block and its factor may take */
+    uint64_t max_steps; /* linear systems and two-variable steps; 0: no limit */
+    double most_work;   /* as hg_newton_result.work; 0: what a finish that succeeds is known to take */
     int threads, cpu_level;
-    struct hg_halt halt; /* its stop is not NULL */
+    struct hg_halt halt;                           /* its stop is not NULL */
     void (*progress)(void *arg, double violation); /* after every step, or NULL; violation: of the block */
     void *progress_arg;
     uint64_t *told; /* counts linear systems as they are solved; or NULL */
 };
 
 enum hg_newton_end {
-    HG_NEWTON_DONE,      /* the violation is at most eps */
-    HG_NEWTON_SLOW,      /* steps no longer gain */
-    HG_NEWTON_NO_ROOM,   /* the free entries' block takes more than options.bytes, or there is no such memory */
-    HG_NEWTON_ENDED      /* by *stop */
+    HG_NEWTON_DONE,    /* the violation is at most eps */
+    HG_NEWTON_SLOW,    /* steps no longer gain */
+    HG_NEWTON_NO_ROOM, /* the free entries' block takes more than options.bytes, or there is no such memory */
+    HG_NEWTON_ENDED    /* by *stop */
 };
 
 struct hg_newton_result {
     enum hg_newton_end end;
-    bool gained;         /* qp->beta has changed, and gradient is K beta */
-    double violation;    /* of all points, where something was gained */
-    uint64_t systems;    /* linear systems solved */
-    double work;         /* all of it, in reads of an f32 value from memory (0.3 ns) */
-    uint64_t steps;      /* two-variable steps in between */
-    size_t bytes;        /* of the largest block; NO_ROOM: those it would take */
+    bool gained;      /* qp->beta has changed, and gradient is K beta */
+    double violation; /* of all points, where something was gained */
+    uint64_t systems; /* linear systems solved */
+    double work;      /* all of it, in reads of an f32 value from memory (0.3 ns) */
+    uint64_t steps;   /* two-variable steps in between */
+    size_t bytes;     /* of the largest block; NO_ROOM: those it would take */
 };
 
 /* Goes on from qp->beta, which must be feasible and stays so; it changes only for the better, however the run ends.
@@ -60,18 +60,18 @@ hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gr
 /* What is known of SMO's progress, by which the finish is begun: all 0 at first, least infinite. The caller adds to
  * work; hg_newton_is_due and hg_newton_tell write the rest. */
 struct hg_newton_rule {
-    double work;         /* SMO's so far, in reads of an f32 value */
-    double least;        /* violation */
+    double work;            /* SMO's so far, in reads of an f32 value */
+    double least;           /* violation */
     double mark, mark_work; /* the violation where `rate` was last taken, and the work then */
-    double rate;         /* work that brought the violation down by a factor e */
-    double below;        /* 0, or the violation from which it may be tried again */
-    double most_work;    /* that the finish may take, where it is due */
+    double rate;            /* work that brought the violation down by a factor e */
+    double below;           /* 0, or the violation from which it may be tried again */
+    double most_work;       /* that the finish may take, where it is due */
     int tries;
 };
 
 /* Says, after a round of SMO, whether to turn to the finish now. rows: the finish's. range: of F. */
-bool hg_newton_is_due(struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows,
-                      double violation, double range, double eps);
+bool hg_newton_is_due(struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows, double violation,
+                      double range, double eps);
 /* Returns the work that a finish may take where SMO gains nothing any more. */
 double hg_newton_granted(const struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows);
 /* Tells the rule how a finish has ended, by which it knows when to try again. */

@@ -11,12 +11,12 @@
 #include "lib/base/base.h"
 
 enum {
-    HG_LOOK = 32,           /* rounds, after which the error of rows that are not exact is looked at */
-    HG_STALL_ROUNDS = 200,  /* without progress; */
-    HG_STALL_WHOLE = 20,    /* where each is a run over all points, */
-    HG_STALL_LOOKS = 40,    /* or where they take the work of so many looks back */
-    HG_CHECKS = 8,          /* that find the violation larger than it seemed, before the gradient is made anew */
-    HG_MAX_CORRECTIONS = 2  /* of the gradient in f64 before the rows themselves are taken in f64 */
+    HG_LOOK = 32,          /* rounds, after which the error of rows that are not exact is looked at */
+    HG_STALL_ROUNDS = 200, /* without progress; */
+    HG_STALL_WHOLE = 20,   /* where each is a run over all points, */
+    HG_STALL_LOOKS = 40,   /* or where they take the work of so many looks back */
+    HG_CHECKS = 8,         /* that find the violation larger than it seemed, before the gradient is made anew */
+    HG_MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
 };
 
 /* A violation is less than another one, and not by rounds that lead to and fro, below this share of it. */
@@ -56,22 +56,22 @@ enum hg_next {
 
 /* What a kind of run can be asked, and told to do. run: the course's. */
 struct hg_verbs {
-    hinge_outcome (*halt)(const void *run);   /* CONVERGED: it goes on; otherwise what has halted it */
-    bool (*has_worked_enough)(const void *run); /* more steps, rounds or rows than any run is known to take */
-    double (*work)(const void *run);          /* so far, in reads of a value */
-    uint64_t (*patience)(const void *run);    /* rounds without progress after which a look back is worth it */
-    bool (*leaves)(void *run);                /* another solver is to go on */
-    bool (*may_err)(const void *run);         /* rows are not exact, and their errors add up in g */
-    hinge_status (*look_at_rows)(void *run);  /* sets course.coarse where rows are too coarse to go on */
-    hinge_status (*look_ahead)(void *run);    /* the run comes near its goal for the first time */
-    bool (*rests)(const void *run);           /* g of some points is not known */
-    hinge_status (*wake)(void *run);          /* makes it known */
-    bool (*is_known)(const void *run);        /* a small violation is small in f64: nothing needs to be proven */
+    hinge_outcome (*halt)(const void *run);         /* CONVERGED: it goes on; otherwise what has halted it */
+    bool (*has_worked_enough)(const void *run);     /* more steps, rounds or rows than any run is known to take */
+    double (*work)(const void *run);                /* so far, in reads of a value */
+    uint64_t (*patience)(const void *run);          /* rounds without progress after which a look back is worth it */
+    bool (*leaves)(void *run);                      /* another solver is to go on */
+    bool (*may_err)(const void *run);               /* rows are not exact, and their errors add up in g */
+    hinge_status (*look_at_rows)(void *run);        /* sets course.coarse where rows are too coarse to go on */
+    hinge_status (*look_ahead)(void *run);          /* the run comes near its goal for the first time */
+    bool (*rests)(const void *run);                 /* g of some points is not known */
+    hinge_status (*wake)(void *run);                /* makes it known */
+    bool (*is_known)(const void *run);              /* a small violation is small in f64: nothing needs to be proven */
     hinge_status (*prove)(void *run, bool *proven); /* sets report->error; course.is_off: g is to be made anew */
-    hinge_status (*correct)(void *run);       /* makes g anew in f64, and counts report->corrections */
-    bool (*is_shown)(const void *run);        /* the caller is to look at the run now; */
+    hinge_status (*correct)(void *run);             /* makes g anew in f64, and counts report->corrections */
+    bool (*is_shown)(const void *run);              /* the caller is to look at the run now; */
     hinge_status (*show)(void *run, bool *goes_on); /* *goes_on: as the caller says */
-    hinge_status (*recompute)(void *run);     /* makes g, course.objective and course.noise anew */
+    hinge_status (*recompute)(void *run);           /* makes g, course.objective and course.noise anew */
     hinge_status (*resort)(void *run, bool *tried); /* the last resort where nothing is gained; *tried: there was one */
 };
 
@@ -79,10 +79,10 @@ struct hg_verbs {
 struct hg_course {
     const struct hg_verbs *verbs;
     void *run;
-    hinge_report *report;  /* of the run */
+    hinge_report *report; /* of the run */
     double eps;
-    uint64_t max_iter;     /* 0: none */
-    int most_corrections;  /* of report->corrections */
+    uint64_t max_iter;    /* 0: none */
+    int most_corrections; /* of report->corrections */
     enum hg_phase phase;
     enum hg_next next;
     double target;         /* violation to be reached: eps, or less where the error of F takes a share of 2 eps */

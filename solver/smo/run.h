@@ -50,42 +50,42 @@ struct hg_active {
     double *g;               /* [n] by position: K beta */
     double *up[2], *down[2]; /* [n] by position, see hg_up */
     struct hg_extremes extremes[2];
-    bool torn;               /* an update was ended half-way: g is not K beta */
-    double waste;            /* work done on points at rest: a first row is none, their gradient will need it too */
+    bool torn;    /* an update was ended half-way: g is not K beta */
+    double waste; /* work done on points at rest: a first row is none, their gradient will need it too */
 };
 
 /* The working set W, the block of the kernel on it, and what the last round moved. */
 struct hg_w {
-    size_t q, n;           /* points wanted, points there */
-    uint64_t round;        /* in which it was chosen last: the age of its fresh points */
-    uint32_t *point;       /* [q] by slot of K_WW */
-    uint64_t *age;         /* [q] round in which each came */
-    uint8_t *holds;        /* [n] by point of the problem: it is in W */
-    struct hg_inner inner; /* K_WW, and beta, g and the bounds by slot */
-    uint32_t *fresh;       /* [q] slots that are new this round */
+    size_t q, n;                 /* points wanted, points there */
+    uint64_t round;              /* in which it was chosen last: the age of its fresh points */
+    uint32_t *point;             /* [q] by slot of K_WW */
+    uint64_t *age;               /* [q] round in which each came */
+    uint8_t *holds;              /* [n] by point of the problem: it is in W */
+    struct hg_inner inner;       /* K_WW, and beta, g and the bounds by slot */
+    uint32_t *fresh;             /* [q] slots that are new this round */
     size_t n_fresh, fresh_moved; /* so many of them, and of those that moved */
-    uint32_t *asked;       /* [q] points of the fresh slots, */
-    void **row;            /* [q] and where their rows go */
-    double *before[2];     /* [q] beta before the inner solve, */
-    double *g_before;      /* [q] and g */
-    struct hg_move *moved; /* [q] points whose beta changed */
+    uint32_t *asked;             /* [q] points of the fresh slots, */
+    void **row;                  /* [q] and where their rows go */
+    double *before[2];           /* [q] beta before the inner solve, */
+    double *g_before;            /* [q] and g */
+    struct hg_move *moved;       /* [q] points whose beta changed */
     size_t n_moved;
-    double decrease;       /* of the objective in this round, by K_WW */
-    struct hg_face face;   /* for what steps of two entries do not get done with; made when it is first needed */
+    double decrease;     /* of the objective in this round, by K_WW */
+    struct hg_face face; /* for what steps of two entries do not get done with; made when it is first needed */
     size_t face_bytes;
-    bool halves;           /* it was all points, and steps did not get done with it: half of it is the next */
-    int unsolved;          /* rounds since rows were looked at last that did not get done with W */
+    bool halves;  /* it was all points, and steps did not get done with it: half of it is the next */
+    int unsolved; /* rounds since rows were looked at last that did not get done with W */
 };
 
 /* Knows how wrong g is, which rows in f32 make so: their errors add up in the gradients of points that are not in W. At
  * the end it is made exact where it decides. */
 struct hg_doubts {
-    double *diagonal;       /* [n] K(x_i, x_i), by point */
+    double *diagonal;            /* [n] K(x_i, x_i), by point */
     uint32_t point[HG_DOUBTFUL]; /* those whose values rounding alters most: always measured; there where n is more */
-    uint8_t *is_exact;      /* [n] by point: g there is that of f64 (hg_prove) */
-    double unseen;          /* error that points may have which were not made exact since g was last computed anew */
-    double looked_at;       /* the violation when rows were looked at last */
-    size_t most_bytes;      /* that measuring took */
+    uint8_t *is_exact;           /* [n] by point: g there is that of f64 (hg_prove) */
+    double unseen;     /* error that points may have which were not made exact since g was last computed anew */
+    double looked_at;  /* the violation when rows were looked at last */
+    size_t most_bytes; /* that measuring took */
 };
 
 /* A beta to go back to, and what is known of it: copies, which hg_keep writes and the end of the run reads. */
@@ -96,20 +96,20 @@ struct hg_start {
 
 /* Room for what is made and used up inside one function. */
 struct hg_spare {
-    uint32_t *point; /* [n] points with beta != 0, */
-    double *coef;    /* [n] and these */
+    uint32_t *point;                 /* [n] points with beta != 0, */
+    double *coef;                    /* [n] and these */
     struct hg_candidate *candidates; /* [n] */
-    uint32_t *found; /* [n] */
+    uint32_t *found;                 /* [n] */
 };
 
 /* The problem that the run was made for, once it is solved: others go on from it (hg_smo_again). Its arrays are there
  * while options.then is called, which call_then of block.c makes and frees. */
 struct hg_first {
     const struct hg_qp *qp;
-    double *g;       /* [n] K beta there, by point; NULL: it is not solved yet */
+    double *g;             /* [n] K beta there, by point; NULL: it is not solved yet */
     double bias[2], error; /* of its F, as it was proven */
     double *known, *beta; /* [n] by point: K beta of this beta, on the way of the other: points at rest go on from it */
-    uint64_t rounds; /* of it and of the others so far: the ages of rows and of W go on */
+    uint64_t rounds;      /* of it and of the others so far: the ages of rows and of W go on */
 };
 
 /* A run of block SMO. What the caller gave (rows to report) is borrowed and must stay; the arrays of active, w, doubts,
@@ -121,7 +121,7 @@ struct hg_run {
     struct hg_smo_result *res;
     hinge_report *report; /* the result's */
     const struct hg_loops *loops;
-    size_t n; /* points */
+    size_t n;            /* points */
     struct hg_halt halt; /* the options', its stop perhaps own_stop */
     int own_stop;
     struct hg_store store;
@@ -129,10 +129,10 @@ struct hg_run {
     struct hg_w w;
     struct hg_doubts doubts;
     struct hg_course course;
-    struct hg_start kept;  /* the best beta known by an objective that was recomputed */
-    double look_at;        /* work after which the caller looks at the run; 0: never */
+    struct hg_start kept; /* the best beta known by an objective that was recomputed */
+    double look_at;       /* work after which the caller looks at the run; 0: never */
     struct hg_newton_rule newton;
-    size_t newton_bytes;   /* of its largest block */
+    size_t newton_bytes; /* of its largest block */
     struct hg_spare spare;
     struct hg_first first;
 };
@@ -206,11 +206,11 @@ void hg_set_offsets(struct hg_run *r, size_t at);
 
 /* Tells what is asked of a solve on W alone. */
 struct hg_aim {
-    double target;       /* the violation to be reached, */
-    double shrink;       /* or this share of the one that W has, if that is more */
-    bool whole;          /* W is all points */
-    uint64_t most_steps; /* UINT64_MAX: no limit */
-    size_t face_bytes;   /* room that systems may take; 0: none are solved */
+    double target;              /* the violation to be reached, */
+    double shrink;              /* or this share of the one that W has, if that is more */
+    bool whole;                 /* W is all points */
+    uint64_t most_steps;        /* UINT64_MAX: no limit */
+    size_t face_bytes;          /* room that systems may take; 0: none are solved */
     const struct hg_halt *halt; /* of systems, as struct hg_face has it */
 };
 

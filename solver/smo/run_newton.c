@@ -48,18 +48,17 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
     size_t rows = r->store.cache.most_bytes;
     uint64_t rounds = r->report->rounds;
     double *g = r->spare.coef, begin = hg_now(), violation = r->report->violation;
-    struct hg_newton_options options = {
-        .eps = r->course.target,
-        .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
-        .most_work = most_work,
-        .max_steps = r->opt->max_iter > 0 ? r->opt->max_iter - r->report->iterations : 0,
-        .threads = r->opt->threads,
-        .cpu_level = r->opt->cpu_level,
-        .halt = r->halt,
-        .progress = newton_progress,
-        .progress_arg = r,
-        .told = r->opt->live != NULL ? &r->opt->live->newton_steps : NULL
-    };
+    struct hg_newton_options options = { .eps = r->course.target,
+                                         .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
+                                         .most_work = most_work,
+                                         .max_steps =
+                                             r->opt->max_iter > 0 ? r->opt->max_iter - r->report->iterations : 0,
+                                         .threads = r->opt->threads,
+                                         .cpu_level = r->opt->cpu_level,
+                                         .halt = r->halt,
+                                         .progress = newton_progress,
+                                         .progress_arg = r,
+                                         .told = r->opt->live != NULL ? &r->opt->live->newton_steps : NULL };
     if (r->opt->live != NULL) {
         r->opt->live->newton = 1;
         r->opt->live->newton_steps = 0;

@@ -50,9 +50,10 @@ hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
     s->n_columns = n;
     s->number = 1;
     s->narrow = NARROW * s->opt->eps;
-    struct hg_array arrays[] = { HG_ZEROS(s->was_computed, n), HG_ZEROS(s->held.row, q),
-                                 HG_ZEROS(s->held.coef, q),    HG_ZEROS(s->group.row, n),
-                                 HG_ZEROS(s->group.coef, q),   HG_ZEROS(s->group.point, q) };
+    struct hg_array arrays[] = {
+        HG_ZEROS(s->was_computed, n), HG_ZEROS(s->held.row, q),   HG_ZEROS(s->held.coef, q),
+        HG_ZEROS(s->group.row, n),    HG_ZEROS(s->group.coef, q), HG_ZEROS(s->group.point, q)
+    };
     if (!hg_room(arrays, sizeof arrays / sizeof *arrays, &room))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
     s->res->report.memory_bytes += room;
@@ -155,8 +156,7 @@ static void add_held(struct hg_store *s, const struct hg_terms *terms, double *g
 
 struct hg_how hg_store_how(const struct hg_store *s)
 {
-    return (struct hg_how){ .add = &s->loops->add, .halt = s->halt, .rough = true,
-                            .narrow = s->narrow };
+    return (struct hg_how){ .add = &s->loops->add, .halt = s->halt, .rough = true, .narrow = s->narrow };
 }
 
 /* Adds K[points of the terms, columns]' their coefficients to g. terms->row: where each is kept in the cache, or

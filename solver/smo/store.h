@@ -35,7 +35,7 @@ struct hg_terms {
     size_t count;
     uint32_t *point;
     double *coef;
-    void **row;              /* where each point's row is, or is to go; NULL: it is not kept */
+    void **row; /* where each point's row is, or is to go; NULL: it is not kept */
 };
 
 /* A store: what the caller has set (rows to q, and columns), the cache, and the terms of the sum in work. */
@@ -49,13 +49,13 @@ struct hg_store {
     size_t size;             /* bytes of a value */
     const uint32_t *columns; /* [n_columns] points, then room */
     size_t n_columns;
-    uint64_t number;         /* of the columns as they stand, not 0 */
-    double narrow;           /* moves that are no larger may be summed in f32 */
+    uint64_t number; /* of the columns as they stand, not 0 */
+    double narrow;   /* moves that are no larger may be summed in f32 */
     struct hg_cache cache;
-    bool *was_computed;      /* [n] by point: its row was made before */
-    struct hg_terms held;     /* [q] rows in the cache to be added */
-    struct hg_terms group;    /* [q] rows being made; row: [n] */
-    double work;             /* of the last sum: rows read, and rows computed again times their cost */
+    bool *was_computed;    /* [n] by point: its row was made before */
+    struct hg_terms held;  /* [q] rows in the cache to be added */
+    struct hg_terms group; /* [q] rows being made; row: [n] */
+    double work;           /* of the last sum: rows read, and rows computed again times their cost */
 };
 
 /* Makes a store of which rows, loops, halt, opt, res, n, q and columns are set; hg_store_free in any case. */

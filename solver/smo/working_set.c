@@ -95,8 +95,7 @@ static void add_violators(struct hg_run *r, const double *off, double sign, doub
         for (size_t f = 0; f < found; f++) {
             uint32_t at = r->spare.found[f];
             if (!r->w.holds[a->point[at]])
-                candidates[count++] =
-                    (struct hg_candidate){ sign * (a->g[at] + off[at]), hg_hash(a->point[at]), at };
+                candidates[count++] = (struct hg_candidate){ sign * (a->g[at] + off[at]), hg_hash(a->point[at]), at };
         }
         if (count >= wanted || tight == bound)
             break;

@@ -24,11 +24,11 @@ struct worth {
     size_t *begin;         /* [count + 1] each problem's terms, ascending by point: */
     uint32_t *point;
     double *coef;
-    size_t *next; /* [count] the first one that is not added yet */
-    size_t *at;   /* [threads * count] a thread's copies of next */
-    uint32_t last; /* point of the chunk that is added */
+    size_t *next;           /* [count] the first one that is not added yet */
+    size_t *at;             /* [threads * count] a thread's copies of next */
+    uint32_t last;          /* point of the chunk that is added */
     struct hg_range *piece; /* [n_pieces] of the points asked for, */
-    size_t *place; /* [n_pieces] and the place of its first point among all of them */
+    size_t *place;          /* [n_pieces] and the place of its first point among all of them */
     size_t n_pieces;
     uint8_t *supports; /* [many->n] some problem has a term */
     uint32_t *support; /* [n_support] points that have one, ascending */

@@ -67,16 +67,16 @@ struct svm_parameter {
     double coef0; /* polynomial, sigmoid */
 
     /* training only */
-    double cache_size;    /* for kernel rows, 2^20 bytes */
-    double eps;           /* the violation at which to stop */
-    double C;             /* C-SVC, SVR */
-    int nr_weight;        /* C-SVC: C of class weight_label[k] is multiplied by weight[k], k < nr_weight */
+    double cache_size; /* for kernel rows, 2^20 bytes */
+    double eps;        /* the violation at which to stop */
+    double C;          /* C-SVC, SVR */
+    int nr_weight;     /* C-SVC: C of class weight_label[k] is multiplied by weight[k], k < nr_weight */
     int *weight_label;
     double *weight;
-    double nu;            /* nu-SVC, one-class, nu-SVR */
-    double p;             /* epsilon-SVR: half width of the tube */
-    int shrinking;        /* 0 or 1 */
-    int probability;      /* 1: also fit what svm_predict_probability needs */
+    double nu;       /* nu-SVC, one-class, nu-SVR */
+    double p;        /* epsilon-SVR: half width of the tube */
+    int shrinking;   /* 0 or 1 */
+    int probability; /* 1: also fit what svm_predict_probability needs */
 };
 
 /* All arrays come from malloc. Callers may read, fill, copy and free them themselves. */
@@ -92,10 +92,10 @@ struct svm_model {
 #ifndef HINGE_LIBSVM_324
     double *prob_density_marks; /* one-class: [10], or NULL */
 #endif
-    int *sv_indices;      /* [l] rows of the problem, from 1; NULL for a model from a file */
-    int *label;           /* [nr_class], or NULL: no classes */
-    int *nSV;             /* [nr_class] support vectors of each class, which stand together; or NULL */
-    int free_sv;          /* 1: SV[0] is a block that belongs to the model, which came from a file */
+    int *sv_indices; /* [l] rows of the problem, from 1; NULL for a model from a file */
+    int *label;      /* [nr_class], or NULL: no classes */
+    int *nSV;        /* [nr_class] support vectors of each class, which stand together; or NULL */
+    int free_sv;     /* 1: SV[0] is a block that belongs to the model, which came from a file */
 };
 
 /* ---- training -------------------------------------------------------------------------------------------- */
@@ -105,8 +105,8 @@ struct svm_model {
 HINGE_SVM_API const char *svm_check_parameter(const struct svm_problem *prob, const struct svm_parameter *param);
 HINGE_SVM_API struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param);
 /* target[l]: predictions of models trained on the other folds; all NaN after a failure. */
-HINGE_SVM_API void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param,
-                                        int nr_fold, double *target);
+HINGE_SVM_API void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
+                                        double *target);
 
 /* ---- model files: LIBSVM's text. 0, or -1 and NULL on failure -------------------------------------------- */
 
