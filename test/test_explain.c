@@ -72,7 +72,7 @@ static double weight_of(size_t size, size_t d)
 static void explained(const hinge_model *m, const struct set *raw, const struct set *raw_background,
                       const struct set *set, const struct set *seen)
 {
-    size_t d = set->d, problems = hinge_model_n_problems(m), rows = 3;
+    size_t d = set->d, problems = hinge_model_n_problems(m), rows = raw->n < 3 ? raw->n : 3;
     struct set few = *raw;
     few.n = rows;
     hinge_matrix x = set_matrix(&few), b;
