@@ -308,8 +308,9 @@ static void explain(struct explanation *e, const hinge_matrix *background, FILE 
                               : hinge_explain(e->model, &x, background, &options, values, e->base, &failure);
         if (status != HINGE_OK)
             die(EXIT_DATA, "%s: %s", s->model_path, failure.text);
-        for (size_t k = 0; k < rows * e->problems; k++)
-            tell(e, &(struct told){ first + k / e->problems, k % e->problems, f[k], values + k * e->d }, table, j);
+        for (size_t r = 0, k = 0; r < rows; r++)
+            for (size_t p = 0; p < e->problems; p++, k++)
+                tell(e, &(struct told){ first + r, p, f[k], values + k * e->d }, table, j);
     }
     free(values);
     free(f);

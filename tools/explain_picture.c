@@ -118,8 +118,8 @@ static void write_swarm(FILE *file, const struct explanation *e, size_t line, si
     step = fmin(0.1, 0.8 / (double)most);
     for (size_t i = 0; i < e->rows; i++) {
         double share = e->shares[i * e->d + feature], value = entry_of(&e->data, e->first + i, feature);
-        size_t bin = (size_t)((share - range[0]) / width), k = done[bin]++;
-        double up = (double)((k + 1) / 2) * (k % 2 ? step : -step);
+        size_t bin = (size_t)((share - range[0]) / width), k = done[bin]++, away = (k + 1) / 2;
+        double up = (double)away * (k % 2 ? step : -step);
         double shade = ends[1] > ends[0] ? (value - ends[0]) / (ends[1] - ends[0]) : 0.5;
         fprintf(file, "%.10g %.6g %.4g\n", share, up - (double)line, fmin(fmax(shade, 0), 1));
     }

@@ -253,7 +253,7 @@ static hinge_status fill_in_parts(struct hg_w *w, struct hg_rows *rows, const ui
     made = rows->values - before;
     status = peers->bring(peers, status, halt, &made, block, n_left * words, PART * words);
     rows->values = before + made;
-    for (size_t f = 0; f < n_left && status == HINGE_OK; f++)
+    for (size_t f = 0; block != NULL && f < n_left && status == HINGE_OK; f++)
         memcpy(w->row[f], block + f * words, bytes);
     hg_free(block);
     if (status == HINGE_OK)
