@@ -135,19 +135,25 @@ hinge_status hg_rows_bring(struct hg_rows *rows, hinge_status status, const stru
     return rows->peers != NULL ? rows->peers->bring(rows->peers, status, halt, &none, g, n, rows->grain) : status;
 }
 
+hinge_status hg_rows_bring_made(struct hg_rows *rows, hinge_status status, uint64_t before, const struct hg_halt *halt,
+                                double *sums, size_t n, size_t grain)
+{
+    uint64_t made = rows->values - before;
+    status = rows->peers->bring(rows->peers, status, halt, &made, sums, n, grain);
+    rows->values = before + made;
+    return status;
+}
+
 /* Fetches this process's part, counts what values all parts have, and brings the others their sums [n]. */
 static hinge_status fetch_part(struct hg_rows *rows, struct hg_fetch *fetch, const struct hg_halt *halt, double *sums,
                                size_t n)
 {
     struct hg_peers *peers = rows->peers;
-    uint64_t before = rows->values, made;
+    uint64_t before = rows->values;
     fetch->part = peers->rank;
     fetch->parts = peers->count;
     hinge_status status = rows->ops->fetch(rows, fetch);
-    made = rows->values - before;
-    status = peers->bring(peers, status, halt, &made, sums, n, rows->grain);
-    rows->values = before + made;
-    return status;
+    return hg_rows_bring_made(rows, status, before, halt, sums, n, rows->grain);
 }
 
 /* Makes g[c] += sum over r of coef[r] K(left[r], right[c]) in one fetch. */
@@ -245,15 +251,13 @@ hinge_status hg_rows_dot(struct hg_rows *rows, const uint32_t *left, size_t n_le
 {
     struct hg_peers *peers = rows->peers;
     hinge_status status = HINGE_OK;
-    uint64_t before = rows->values, made, none = 0;
+    uint64_t before = rows->values, none = 0;
     if (peers == NULL)
         return dot(rows, left, n_left, coef, right, n_right, sum, square, halt);
     for (size_t at = peers->rank * DOT_PART; at < n_left && status == HINGE_OK; at += peers->count * DOT_PART)
         status = dot(rows, left + at, HG_MIN((size_t)DOT_PART, n_left - at), coef, right, n_right, sum + at,
                      square != NULL ? square + at : NULL, halt);
-    made = rows->values - before;
-    status = peers->bring(peers, status, halt, &made, sum, n_left, DOT_PART);
-    rows->values = before + made;
+    status = hg_rows_bring_made(rows, status, before, halt, sum, n_left, DOT_PART);
     if (square != NULL && status == HINGE_OK)
         status = peers->bring(peers, status, halt, &none, square, n_left, DOT_PART);
     return status;

@@ -104,6 +104,10 @@ hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_
 /* Ends a sum g [n] of rows, of which each peer has made its columns: all get all. Without peers there is nothing to do.
  * status: of the making. hg_rows_apply has done so; who adds rows that are kept does it. */
 hinge_status hg_rows_bring(struct hg_rows *rows, hinge_status status, const struct hg_halt *halt, double *g, size_t n);
+/* Does the same for sums [n] dealt in tiles of `grain`, and counts as rows->values what all peers, who there must be,
+ * have made since it was `before`. */
+hinge_status hg_rows_bring_made(struct hg_rows *rows, hinge_status status, uint64_t before, const struct hg_halt *halt,
+                                double *sums, size_t n, size_t grain);
 
 /* The verbs that follow are for sources of f64 alone. */
 

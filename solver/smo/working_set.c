@@ -241,7 +241,7 @@ static hinge_status fill_in_parts(struct hg_w *w, struct hg_rows *rows, const ui
     enum { PART = 16 }; /* rows that are dealt together */
     struct hg_peers *peers = rows->peers;
     size_t bytes = w->n * hg_size_of(w->inner.type), words = (bytes + sizeof(double) - 1) / sizeof(double);
-    uint64_t before = rows->values, made;
+    uint64_t before = rows->values;
     double *block = hg_zalloc(n_left * words, sizeof *block);
     hinge_status status = block != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t at = peers->rank * PART; at < n_left && status == HINGE_OK; at += peers->count * PART) {
@@ -250,9 +250,7 @@ static hinge_status fill_in_parts(struct hg_w *w, struct hg_rows *rows, const ui
         for (size_t f = at; f < at + some && status == HINGE_OK; f++)
             memcpy(block + f * words, w->row[f], bytes);
     }
-    made = rows->values - before;
-    status = peers->bring(peers, status, halt, &made, block, n_left * words, PART * words);
-    rows->values = before + made;
+    status = hg_rows_bring_made(rows, status, before, halt, block, n_left * words, PART * words);
     for (size_t f = 0; block != NULL && f < n_left && status == HINGE_OK; f++)
         memcpy(w->row[f], block + f * words, bytes);
     hg_free(block);
