@@ -122,6 +122,7 @@ TEST(categories)
     TABLE("y,c\n1,\"a b\"\n2,?\n", 1, 1, "c=a b/y", WITH(.categories = "c", .drop_missing = 1), 1, 1);
     REFUSED("y,c\n1,\n2,a\n", 2, "missing value: column 2 ('c') is empty", .categories = "c");
     REFUSED("y,c,c\n1,a,a\n", 1, "two columns have the same name", .categories = "2-3");
+    REFUSED("y,c,c\n1,a,2\n", 1, "two columns have the same name", .categories = "3"); /* c of numbers has no words */
     char word[501], text[16000] = "", name[600];
     memset(word, 'w', 500);
     word[500] = '\0';

@@ -120,6 +120,24 @@ static hinge_status collect_words(struct hg_table *table, size_t j, const char *
     return HINGE_OK;
 }
 
+static hinge_status refuse_names(const struct hg_table *table, hinge_error *err)
+{
+    return hg_fail_at(err, HINGE_EFORMAT, table->source->name, 1,
+                      "two columns have the same name, and %s needs different ones",
+                      hg_table_asked(table, "--categories", "categories"));
+}
+
+/* Tells whether another column that is taken is called as column j, even if one of both has no words. */
+static bool has_namesake(const struct hg_table *table, size_t j)
+{
+    const struct hg_word *name = table->name;
+    for (size_t k = 0; k < table->fields; k++)
+        if (k != j && (table->column[k].role == HG_FEATURE || table->column[k].role == HG_CATEGORY) &&
+            name[k].length == name[j].length && memcmp(name[k].p, name[j].p, name[j].length) == 0)
+            return true;
+    return false;
+}
+
 /* Gives data the names of the columns of x, those of categories as "column=word". Names that are not all different are
  * none, unless there are categories, which a model knows by them. */
 static hinge_status name_features(const struct hg_table *table, bool categories, hinge_data *data, hinge_error *err)
@@ -150,9 +168,7 @@ static hinge_status name_features(const struct hg_table *table, bool categories,
     if (status == HINGE_OK && data->names.count < n) {
         hg_words_free(&data->names);
         if (categories)
-            status = hg_fail_at(err, HINGE_EFORMAT, table->source->name, 1,
-                                "two columns have the same name, and %s needs different ones",
-                                hg_table_asked(table, "--categories", "categories"));
+            status = refuse_names(table, err);
     }
     hg_text_free(&text);
     hg_free(of);
@@ -181,6 +197,8 @@ hinge_status hg_table_number(struct hg_table *table, const char *text, hinge_dat
         struct hg_column *column = &table->column[j];
         if (column->role == HG_FEATURE)
             column->at = next++;
+        if (column->role == HG_CATEGORY && has_namesake(table, j))
+            return refuse_names(table, err);
         if (column->role == HG_CATEGORY)
             HG_TRY(collect_words(table, j, text, &next, err));
         categories |= column->role == HG_CATEGORY;
