@@ -201,11 +201,11 @@ static void measure(const struct hg_integer_row *row, size_t n, const int32_t *p
     for (size_t c = 0; c < COLS; c++)
         distance[c] = (int32_t)(add + (more[c] & any) - times * (uint32_t)product[c]);
     if (row->dots) {
-        const double base = row->base + row->half * (double)row->square, linear = row->linear, half = row->half;
+        const double base = row->base + (double)row->square / 2, first = row->first, unit = row->unit;
 #pragma omp simd
         for (size_t c = 0; c < COLS; c++)
-            dot[c] =
-                base + linear * (double)(int32_t)sums[c] + half * ((double)(int32_t)squares[c] - (double)distance[c]);
+            dot[c] = unit * (base + first * (double)(int32_t)sums[c] +
+                             ((double)(int32_t)squares[c] - (double)distance[c]) / 2);
     }
     float *out32 = out;
     double *out64 = out;

@@ -229,12 +229,12 @@ static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     const struct hg_grid *grid = &points->integers->grid;
     const struct hg_integer_loop *loop = points->integers->loop;
     size_t n = p->right->count, panel = (HG_INTEGER_HEAD + words_of(points, t->d)) * COLS, size = hg_size_of(t->type);
-    double step = grid->step, origin = grid->origin;
+    double step = grid->step, first = hg_grid_first(grid);
     hinge_kernel kernel = t->kernel;
     struct hg_integer_row row = { .bits = grid->bits,
                                   .dots = !hg_kernel_row(kernel.type)->of_distance,
-                                  .linear = origin * step,
-                                  .half = step * step / 2 };
+                                  .unit = step * step,
+                                  .first = first };
     double measure[HG_TILE_COLS];
     kernel.gamma *= row.dots ? 1 : step * step;
     for (size_t r = 0; r < p->m; r++) {
@@ -242,7 +242,7 @@ static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
         const int32_t *product = (const int32_t *)p->room + r * HG_TILE_COLS;
         void *out = hg_row_of_part(t, p, r);
         row.square = left[0];
-        row.base = (double)t->d * origin * origin + row.linear * (double)left[1];
+        row.base = (double)t->d * first * first + first * (double)left[1];
         for (size_t c = 0; c < n; c += COLS)
             loop->measure(&row, HG_MIN((size_t)COLS, n - c), product + c,
                           (const uint32_t *)p->right->x + c / COLS * panel, t->type, (char *)measure + c * size);

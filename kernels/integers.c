@@ -104,6 +104,7 @@ static bool find_grid(const double *value, size_t count, bool rough, struct hg_g
     grid->most = (int)steps;
     grid->bits = steps == 1;
     grid->rough = rough;
+    grid->off = tolerance(value[0], value[count - 1], rough);
     double first = round(value[0] / grid->step);
     bool whole = !grid->bits && fabs(first * grid->step - value[0]) <= off;
     if (whole && first >= 0 && first + steps < VALUES)
@@ -111,6 +112,12 @@ static bool find_grid(const double *value, size_t count, bool rough, struct hg_g
     else if (whole && first >= -128 && first + steps < 128)
         grid->origin = -128 * grid->step, grid->most += (int)first + 128;
     return true;
+}
+
+double hg_grid_first(const struct hg_grid *grid)
+{
+    double first = grid->origin / grid->step, whole = nearbyint(first);
+    return fabs(first - whole) <= 8 * DBL_EPSILON * fabs(first) ? whole : first;
 }
 
 /* Says whether sums of d products fit 31 bits. */
@@ -175,7 +182,7 @@ static void take_bytes(struct hg_integers *n, const struct hg_points *points, co
         if (value[k] != grid.origin && value[k] != grid.origin + grid.step)
             return;
     if (!grid.bits)
-        grid = (struct hg_grid){ origin, 1, (int)(value[count - 1] - origin), false, false };
+        grid = (struct hg_grid){ origin, 1, (int)(value[count - 1] - origin), false, false, 0 };
     if (!fits_sums(&grid, points->x.cols))
         return;
     n->grid = grid;
@@ -193,7 +200,6 @@ struct coding { /* of points, in work */
     struct hg_grid grid;
     uint8_t *to; /* [n * d] */
     double *x;   /* [threads * d] */
-    double off;
     double most; /* atomic: the largest k */
     int strange; /* atomic: a value is not on the grid */
 };
@@ -201,17 +207,17 @@ struct coding { /* of points, in work */
 /* Makes a row's numbers; false: some value has none. Both loops are vectorised, and say at their end what they saw. */
 static bool code_row(const struct coding *c, const double *x, size_t d, uint8_t *to, int *largest)
 {
-    const double origin = c->grid.origin, step = c->grid.step, inverse = 1 / step, off = c->off;
+    const double origin = c->grid.origin, step = c->grid.step, inverse = 1 / step, first = hg_grid_first(&c->grid);
     double worst = 0, least = 0, most = *largest;
     for (size_t f = 0; f < d; f++) {
-        double k = nearbyint((x[f] - origin) * inverse), error = fabs(origin + k * step - x[f]);
+        double k = nearbyint((x[f] - origin) * inverse), error = fabs((first + k) * step - x[f]);
         worst = error > worst ? error : worst;
         least = k < least ? k : least;
         most = k > most ? k : most;
         to[f] = (uint8_t)(int)(k < 0 ? 0 : k > VALUES - 1 ? VALUES - 1 : k);
     }
     *largest = (int)fmin(most, VALUES);
-    return worst <= off && least >= 0 && most < VALUES;
+    return worst <= c->grid.off && least >= 0 && most < VALUES;
 }
 
 static void code_some(void *arg, int thread, size_t first, size_t end)
@@ -256,7 +262,6 @@ static hinge_status copy_codes(struct hg_integers *n, const struct hg_points *po
         hg_free(c.x);
         return HINGE_OK;
     }
-    c.off = tolerance(c.grid.origin, c.grid.origin + (VALUES - 1) * c.grid.step, c.grid.rough);
     c.to = hg_alloc(points->n, d);
     if (c.to == NULL) {
         hg_free(c.x);

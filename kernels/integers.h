@@ -26,7 +26,12 @@ struct hg_grid {
     bool bits;  /* k is 0 or 1, and products are made of bits */
     bool rough; /* values are off their places by what f32 rounds, and so are kernel values: tiles in f64 are made
                  * otherwise */
+    double off; /* what values may be off their places by */
 };
+
+/* Returns how many steps the origin is from 0: a whole number where values are multiples of the step, so that sums of
+ * products of (first + k) are whole numbers too, and exact however far the origin is from the values. */
+double hg_grid_first(const struct hg_grid *grid);
 
 struct hg_integers {
     struct hg_grid grid; /* grid.most 0: empty */
@@ -57,11 +62,11 @@ typedef void hg_integer_products(const uint32_t *left, size_t lead, size_t rows,
                                  int32_t *out, size_t ld);
 
 /* What turns a row's products with columns into squared distances in units of the step, which are whole numbers, or
- * into dot products base + linear sum(k) + half (sum(k^2) of both - distance). */
+ * into dot products unit (base + first sum(k) + (sum(k^2) of both - distance) / 2). */
 struct hg_integer_row {
     bool bits, dots;
     uint32_t square; /* sum of the row's k^2 */
-    double base, linear, half;
+    double unit, base, first; /* the step's square; d first^2 + first sum(k) of the row; hg_grid_first */
 };
 
 /* Makes n values of `type`, at most HG_INTEGER_COLS, of products with a panel's first columns; head: the panel's. */

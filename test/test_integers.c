@@ -5,9 +5,11 @@
  */
 #include "kernels/gram.h"
 #include "kernels/integers.h"
+#include "kernels/kernel.h"
 #include "lib/data/copy.h"
 #include "test/support.h"
 
+#include <float.h>
 #include <math.h>
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
@@ -57,7 +59,7 @@ static void check_loop(const struct hg_integer_loop *loop, size_t d, int kind)
             double distance[HG_INTEGER_COLS], dot[HG_INTEGER_COLS];
             loop->measure(&row, cols, out + r * HG_INTEGER_COLS, panel, HINGE_F64, distance);
             row.dots = true;
-            row.half = 0.5;
+            row.unit = 1;
             loop->measure(&row, cols, out + r * HG_INTEGER_COLS, panel, HINGE_F64, dot);
             for (size_t c = 0; c < cols; c++) {
                 int64_t far = 0, product = 0;
@@ -192,6 +194,54 @@ TEST(test_what_is_on_a_grid)
     assert_int_equal(grid_of(&wide).most, 0);
     wide = on_grid(2, 2, 33100, 0, 1, 200);
     assert_true(grid_of(&wide).most > 0);
+}
+
+/* Numbers a few steps from 0 have bytes for theirs: products are as exact as those of the values themselves, whatever
+ * the step, though bytes' origin is 128 steps away. */
+TEST(test_dot_products_far_from_the_origin)
+{
+    enum { N = 64, D = 301 };
+    static const double step[] = { 1, 1e7, 0.1, 1.0 / 3, 0x1p-40, 1e-30 };
+    for (size_t k = 0; k < sizeof step / sizeof *step; k++) {
+        struct set s = on_grid(k, N, D, -2 * step[k], step[k], 5);
+        struct hg_points points = { .x = set_matrix(&s), .n = N };
+        struct hg_tiler tiler = { hinge_kernel_linear(), hg_maps(hg_cpu_level(0)), HINGE_F64, D, .maker = NULL };
+        struct hg_gram gram;
+        uint32_t rows[N];
+        void *out[N];
+        points.integers = integers_of(&points);
+        assert_true(points.integers->grid.most == 130);
+        assert_int_equal(hg_gram_init(&gram, &tiler, &points, NULL, N, NULL, NULL, 2, NULL), HINGE_OK);
+        assert_string_equal(gram.tiler.maker->name, "integers");
+        for (uint32_t r = 0; r < N; r++) {
+            rows[r] = r;
+            out[r] = get(N, sizeof(double));
+        }
+        struct hg_fetch f = { rows, N, NULL, N, out, NULL, NULL, NULL, 0, false };
+        assert_int_equal(gram.super.ops->fetch(&gram.super, &f), HINGE_OK);
+        for (size_t r = 0; r < N; r++)
+            for (size_t c = 0; c < N; c++) {
+                long double dot = 0, size = 0;
+                for (size_t j = 0; j < D; j++) {
+                    long double product = (long double)s.x[r * D + j] * s.x[c * D + j];
+                    dot += product;
+                    size += fabsl(product);
+                }
+                assert_near(((double *)out[r])[c], (double)dot, hg_dot_error(HINGE_F64, D) * (double)size);
+            }
+        hg_gram_free(&gram);
+    }
+}
+
+/* Values are off their places by roundings of values, not by those of the origin, which may be far away. */
+TEST(test_values_near_their_places)
+{
+    struct set s = on_grid(7, 300, 7, -2, 1, 5);
+    double *last = s.x + s.n * s.d - 1;
+    *last = 1 + 4 * DBL_EPSILON;
+    assert_true(grid_of(&s).most > 0);
+    *last = 1 + 128 * DBL_EPSILON;
+    assert_int_equal(grid_of(&s).most, 0);
 }
 
 /* Examples are to have the numbers of support vectors. */
