@@ -27,7 +27,8 @@ static size_t bytes_of(const char *path, char *bytes, size_t room)
 static void make_file(const char *path, const void *bytes, size_t size)
 {
     int file = hg_file_open(path, HG_TO_MAKE);
-    assert_true(file >= 0 && hg_file_write(file, bytes, size) && hg_file_sync(file) && hg_file_close(file));
+    assert_true(file >= 0 && hg_file_write(file, bytes, size) == (ptrdiff_t)size && hg_file_sync(file) &&
+                hg_file_close(file));
 }
 
 /* Greek, an umlaut, Chinese, and a letter beyond 16 bits. */

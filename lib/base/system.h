@@ -45,8 +45,9 @@ enum hg_file_use { HG_TO_READ, HG_TO_WRITE, HG_TO_MAKE }; /* make: a file that i
 int hg_file_open(const char *path, enum hg_file_use use); /* -1: it failed */
 /* Returns how many bytes were read, 0: none are left; -1: it failed. A signal in between is no failure. */
 ptrdiff_t hg_file_read(int file, void *bytes, size_t size);
-bool hg_file_write(int file, const void *bytes, size_t size); /* all of it */
-bool hg_file_sync(int file);                                  /* brings what was written to the disk */
+/* Returns how many bytes were written, as many as the system takes at once; -1: it failed. A signal is none. */
+ptrdiff_t hg_file_write(int file, const void *bytes, size_t size);
+bool hg_file_sync(int file); /* brings what was written to the disk */
 bool hg_file_close(int file);
 /* Maps a regular file, so that its pages are read by the threads that need them; NULL where that is not possible. */
 void *hg_file_map(int file, size_t *size);
@@ -71,7 +72,7 @@ const char *hg_error_text(int number, char room[HG_ERROR_ROOM]); /* of errno, in
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* Does strtod in the C locale, whatever the process's is; errno is left alone. *stop = text: it is no number. */
+/* Does strtod in the C locale, whatever the process's is. *stop = text: it is no number. */
 double hg_number(const char *text, char **stop);
 
 #endif

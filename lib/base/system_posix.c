@@ -74,18 +74,21 @@ size_t hg_total_memory(void)
     return HG_MIN(total, limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
 }
 
-double hg_now(void)
+static double seconds_of(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double hg_now(void)
+{
+    return seconds_of(CLOCK_MONOTONIC);
 }
 
 double hg_processor_time(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void hg_yield(void)
@@ -116,20 +119,13 @@ ptrdiff_t hg_file_read(int file, void *bytes, size_t size)
     return n;
 }
 
-/* Writes however little the system takes at once. */
-bool hg_file_write(int file, const void *bytes, size_t size)
+ptrdiff_t hg_file_write(int file, const void *bytes, size_t size)
 {
-    const char *p = bytes;
-    while (size > 0) {
-        ssize_t n = write(file, p, HG_MIN(size, (size_t)1 << 30));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        p += n;
-        size -= (size_t)n;
-    }
-    return true;
+    ssize_t n;
+    do
+        n = write(file, bytes, HG_MIN(size, (size_t)1 << 30));
+    while (n < 0 && errno == EINTR);
+    return n;
 }
 
 /* EINVAL: a file system that has nothing to synchronise. */
@@ -218,7 +214,6 @@ const char *hg_error_text(int number, char room[HG_ERROR_ROOM])
 
 double hg_number(const char *text, char **stop)
 {
-    int saved = errno;
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     double value = 0;
     *stop = (char *)(uintptr_t)text;
@@ -226,6 +221,5 @@ double hg_number(const char *text, char **stop)
         value = strtod_l(text, stop, c);
         freelocale(c);
     }
-    errno = saved;
     return value;
 }

@@ -130,17 +130,9 @@ ptrdiff_t hg_file_read(int file, void *bytes, size_t size)
     return _read(file, bytes, (unsigned)HG_MIN(size, (size_t)1 << 30));
 }
 
-bool hg_file_write(int file, const void *bytes, size_t size)
+ptrdiff_t hg_file_write(int file, const void *bytes, size_t size)
 {
-    const char *p = bytes;
-    while (size > 0) {
-        int n = _write(file, p, (unsigned)HG_MIN(size, (size_t)1 << 20));
-        if (n < 0)
-            return false;
-        p += n;
-        size -= (size_t)n;
-    }
-    return true;
+    return _write(file, bytes, (unsigned)HG_MIN(size, (size_t)1 << 20));
 }
 
 bool hg_file_sync(int file)
@@ -268,12 +260,8 @@ double hg_number(const char *text, char **stop)
     const char *point = localeconv()->decimal_point, *dot = strchr(text, '.');
     size_t before = dot != NULL ? (size_t)(dot - text) : 0, length = strlen(point);
     char *copy = dot == NULL || strcmp(point, ".") == 0 ? NULL : malloc(strlen(text) + length);
-    int saved = errno;
-    if (copy == NULL) {
-        double value = strtod(text, stop);
-        errno = saved;
-        return value;
-    }
+    if (copy == NULL)
+        return strtod(text, stop);
     memcpy(copy, text, before);
     memcpy(copy + before, point, length);
     strcpy(copy + before + length, dot + 1);
@@ -281,6 +269,5 @@ double hg_number(const char *text, char **stop)
     size_t read = (size_t)(*stop - copy);
     *stop = (char *)(uintptr_t)text + (read > before ? read - length + 1 : read);
     free(copy);
-    errno = saved;
     return value;
 }

@@ -395,7 +395,10 @@ hinge_status hg_output_open(struct hg_output *output, const char *path, hinge_er
 hinge_status hg_output_write(void *arg, const char *bytes, size_t size, hinge_error *err)
 {
     const struct hg_output *output = arg;
-    return hg_file_write(output->file, bytes, size) ? HINGE_OK : fail_errno(err, output->path, "");
+    for (ptrdiff_t n; size > 0; bytes += n, size -= (size_t)n)
+        if ((n = hg_file_write(output->file, bytes, size)) < 0)
+            return fail_errno(err, output->path, "");
+    return HINGE_OK;
 }
 
 /* Brings the new file to the disk before it takes its name, so that after a crash the name stands for the old file or

@@ -10,6 +10,7 @@
  */
 #include "lib/files/number.h"
 
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -140,6 +141,7 @@ static inline bool round_decimal(uint64_t w, ptrdiff_t q, double *value)
 static const char *parse_slowly(const char *p, const char *end, double *value)
 {
     char few[128], *text = few, *stop;
+    int saved = errno;
     size_t n = 0, length = (size_t)(end - p);
     while (n < length && (is_digit(p[n]) || (unsigned char)((p[n] | 0x20) - 'a') < 26 ||
                           (n > 0 && (p[n] == '-' || p[n] == '+')) || p[n] == '.'))
@@ -154,6 +156,7 @@ static const char *parse_slowly(const char *p, const char *end, double *value)
         *value = number;
     if (text != few)
         hg_free(text);
+    errno = saved;
     return n > 0 ? p + n : NULL;
 }
 
