@@ -180,6 +180,30 @@ TEST(pages_are_zero_and_clocks_go_on)
     assert_true(hg_total_memory() > bytes);
 }
 
+/* A file's first number, after words in front of it; without the file or a number: infinity. */
+static double number_in(const char *path, const char *format)
+{
+    FILE *file = fopen(path, "r");
+    double value = HUGE_VAL;
+    if (file != NULL && fscanf(file, format, &value) != 1)
+        value = HUGE_VAL;
+    if (file != NULL)
+        fclose(file);
+    return value;
+}
+
+/* Of more memory than size_t counts, all that it counts; qemu has a system of 32 bits say what its low bits are. */
+TEST(memory_is_the_least_of_what_there_is)
+{
+    double machine = 1024 * number_in("/proc/meminfo", "MemTotal: %lf");
+    if (machine == HUGE_VAL || (getenv("HINGE_EMULATED") != NULL && SIZE_MAX <= UINT32_MAX))
+        skip();
+    double want = fmin(machine, (double)SIZE_MAX);
+    want = fmin(want, number_in("/sys/fs/cgroup/memory.max", "%lf"));
+    want = fmin(want, number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", "%lf"));
+    assert_true((double)hg_total_memory() == want);
+}
+
 TEST(errors_have_words)
 {
     char room[HG_ERROR_ROOM];

@@ -53,25 +53,25 @@ void hg_give_pages(void *memory, size_t bytes)
 
 /* ---- the machine and its clocks ---------------------------------------------------------------------------------- */
 
-/* Reads the number in a control file of a container; SIZE_MAX: there is none, or it says "max". */
-static size_t limit_in(const char *path)
+/* Returns the number in a control file of a container where that is less than `bytes`; there may be none, or "max". */
+static size_t at_most(size_t bytes, const char *path)
 {
     FILE *f = fopen(path, "r");
     unsigned long long value = 0;
     bool read = f != NULL && fscanf(f, "%llu", &value) == 1;
     if (f != NULL)
         fclose(f);
-    return read && value > 0 && value < SIZE_MAX ? (size_t)value : SIZE_MAX;
+    return read && value > 0 && value < bytes ? (size_t)value : bytes;
 }
 
-/* Takes the least of the machine's memory and what its control group may have, of version 2 or 1; 1 GB where nobody
- * says. */
+/* Takes the least of the machine's memory, what a process can address and what its control group may have, of version 2
+ * or 1; 1 GB where nobody says. */
 size_t hg_total_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    size_t total = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
-    total = HG_MIN(total, limit_in("/sys/fs/cgroup/memory.max"));
-    return HG_MIN(total, limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    uint64_t machine = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)1 << 30;
+    size_t total = at_most((size_t)HG_MIN(machine, SIZE_MAX), "/sys/fs/cgroup/memory.max");
+    return at_most(total, "/sys/fs/cgroup/memory/memory.limit_in_bytes");
 }
 
 static double seconds_of(clockid_t clock)
