@@ -117,23 +117,26 @@ TEST(losses_by_hand)
 
 TEST(dimensions)
 {
-    static const size_t want[][3] = { { 2, 2, 6 },
-                                      { 3, 4, 35 },
-                                      { 784, 2, 308505 },
-                                      { 1, 1000, 1001 },
-                                      { 5, 0, 1 },
-                                      { 0, 3, 1 },
-                                      { 30, 30, 118264581564861424 } };
+    static const uint64_t want[][3] = { { 2, 2, 6 },
+                                        { 3, 4, 35 },
+                                        { 784, 2, 308505 },
+                                        { 1, 1000, 1001 },
+                                        { 5, 0, 1 },
+                                        { 0, 3, 1 },
+                                        { 30, 30, 118264581564861424 } };
     size_t dimension = 77;
     for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
-        assert_int_equal(hinge_polynomial_dimension(want[k][0], (int)want[k][1], 0, &dimension, NULL), HINGE_OK);
-        assert_int_equal(dimension, want[k][2]);
+        bool counts = want[k][2] <= SIZE_MAX;
+        hinge_status status = hinge_polynomial_dimension((size_t)want[k][0], (int)want[k][1], 0, &dimension, NULL);
+        assert_int_equal(status, counts ? HINGE_OK : HINGE_ESIZE);
+        if (counts)
+            assert_int_equal(dimension, want[k][2]);
     }
     dimension = 77;
     assert_int_equal(hinge_polynomial_dimension(784, 10, 0, &dimension, &err), HINGE_ESIZE); /* 3e22 */
     assert_says(err.text, "kernel");
     assert_int_equal(hinge_polynomial_dimension(784, 5, 1000, &dimension, &err), HINGE_ESIZE); /* 2e16 bytes */
-    assert_says(err.text, "C(789, 5) = 2515874132157 ");
+    assert_says(err.text, SIZE_MAX > UINT32_MAX ? "C(789, 5) = 2515874132157 " : "than can be numbered");
     assert_int_equal(hinge_polynomial_dimension(2, -1, 0, &dimension, &err), HINGE_EINVAL);
     assert_int_equal(dimension, 77);
 }
