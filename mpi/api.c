@@ -20,12 +20,29 @@ static hinge_status close_net(struct hm_mpi *mpi, hinge_status status)
     return status;
 }
 
-static struct hm_options options_of(const hinge_mpi_options *o)
+/* traffic: where it is counted, if that is wanted. */
+static struct hm_options options_of(const hinge_mpi_options *o, struct hm_traffic *traffic)
 {
     const struct hm_options none = { 0 };
     if (o == NULL)
         return none;
-    return (struct hm_options){ o->checkpoint, o->every, o->tile, o->rounds, o->certificate };
+    return (struct hm_options){ o->checkpoint, o->every,       o->tile,
+                                o->rounds,     o->certificate, o->traffic != NULL ? traffic : NULL };
+}
+
+static hinge_mpi_exchange exchange_of(const struct hm_exchange *e)
+{
+    return (hinge_mpi_exchange){ e->calls, e->sums, e->bytes, e->most, e->seconds };
+}
+
+static void tell_traffic(hinge_mpi_traffic *to, const struct hm_traffic *t, int ranks)
+{
+    *to = (hinge_mpi_traffic){ ranks,
+                               exchange_of(&t->part[HM_DEAL]),
+                               exchange_of(&t->part[HM_SOLVING]),
+                               exchange_of(&t->part[HM_REST]),
+                               t->values,
+                               t->most_values };
 }
 
 hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double *y, const hinge_params *params,
@@ -33,9 +50,13 @@ hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double 
                              hinge_error *err)
 {
     struct hm_mpi mpi;
-    const struct hm_options own = options_of(options);
+    struct hm_traffic traffic = { 0 };
+    const struct hm_options own = options_of(options, &traffic);
     HG_TRY(open_net(&mpi, comm, err));
-    return close_net(&mpi, hm_train(&mpi.net, x, y, params, &own, model, report, err));
+    hinge_status status = hm_train(&mpi.net, x, y, params, &own, model, report, err);
+    if (own.traffic != NULL)
+        tell_traffic(options->traffic, &traffic, mpi.net.ranks);
+    return close_net(&mpi, status);
 }
 
 hinge_status hinge_mpi_cross_validate(MPI_Comm comm, const hinge_matrix *x, const double *y, const hinge_params *params,
@@ -43,7 +64,8 @@ hinge_status hinge_mpi_cross_validate(MPI_Comm comm, const hinge_matrix *x, cons
                                       hinge_report *report, hinge_error *err)
 {
     struct hm_mpi mpi;
-    const struct hm_options own = options_of(options);
+    struct hm_traffic none;
+    const struct hm_options own = options_of(options, &none);
     HG_TRY(open_net(&mpi, comm, err));
     return close_net(&mpi, hm_cross_validate(&mpi.net, x, y, params, folds, &own, predictions, report, err));
 }

@@ -5,9 +5,11 @@
 
 /* ---- kernel rows ------------------------------------------------------------------------------------------------- */
 
-void hm_free_grams(struct hm_part *part, size_t n)
+void hm_free_grams(struct hm_run *r, struct hm_part *part)
 {
-    for (size_t p = 0; part != NULL && p < n; p++) {
+    for (size_t p = 0; part != NULL && p < r->points.n_parts; p++) {
+        r->report.kernel_values += part[p].gram.super.values;
+        part[p].gram.super.values = 0;
         hg_gram_free(&part[p].gram);
         hg_free(part[p].norms);
         hg_hamming_free(&part[p].hamming);
@@ -115,7 +117,7 @@ struct exact {
 
 static void close_exact(struct exact *e)
 {
-    hm_free_grams(e->part, e->r->points.n_parts);
+    hm_free_grams(e->r, e->part);
     hg_free(e->part);
     hg_free((void *)e->others.data);
 }

@@ -223,7 +223,7 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
 
 static void free_block(struct hm_run *r)
 {
-    hm_free_grams(r->points.part, r->points.n_parts);
+    hm_free_grams(r, r->points.part);
     r->report.rows_evicted += r->cache.evicted;
     hg_cache_free(&r->cache);
     hg_face_free(&r->w.face);
@@ -234,13 +234,15 @@ static void free_block(struct hm_run *r)
     r->slots.number = NULL;
 }
 
-void hm_run_free(struct hm_run *r)
+uint64_t hm_run_free(struct hm_run *r)
 {
     free_block(r);
+    uint64_t values = r->report.kernel_values;
     hg_qp_free(&r->qp);
     hg_free(r->points.of);
     hg_free(r->points.part);
     memset(r, 0, sizeof *r);
+    return values;
 }
 
 static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error *err)

@@ -167,7 +167,8 @@ hinge_status hm_make_vectors(const struct hm_run *run, size_t rows, hinge_dtype 
 /* Sources of rows over each part's points and `others`, whose vectors come from all ranks. */
 hinge_status hm_make_grams(const struct hm_run *run, struct hm_part *parts, hinge_dtype type,
                            const hinge_matrix *others, hinge_error *err);
-void hm_free_grams(struct hm_part *part, size_t n);
+/* Counts their kernel values as the run's. */
+void hm_free_grams(struct hm_run *run, struct hm_part *part);
 /* Other point k's norm, once its vector is there. */
 void hm_set_norm(struct hm_part *part, hinge_dtype type, size_t k);
 /* Makes g = K beta: points with coefficients travel tile by tile, in the order of all. */
@@ -193,7 +194,8 @@ struct hm_watch {
 };
 hinge_status hm_solve(struct hm_run *run, const struct hm_net *net, const struct hm_own *own, size_t problem,
                       struct hm_watch *watch, hinge_error *err);
-void hm_run_free(struct hm_run *run);
+/* Returns how many kernel values this rank made for it. */
+uint64_t hm_run_free(struct hm_run *run);
 
 /* Adds (certify.c) what the solution of a run is worth; its g becomes that of f64. */
 hinge_status hm_certify(struct hm_run *run, hinge_certificate *certificate, hinge_error *err);

@@ -79,16 +79,25 @@ static hinge_status keep_solution(struct training *job, struct hm_run *run, hing
 static hinge_status solve_all(struct training *job, hinge_certificate *certificate, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
+    uint64_t values = 0;
     for (size_t p = 0; p < job->own.pr.n_problems && status == HINGE_OK; p++) {
         struct hm_run run;
         status = hm_solve(&run, job->net, &job->own, p, &job->watch, err);
         HG_THEN(status, keep_solution(job, &run, err));
+        hm_count_as(job->net, HM_REST);
         if (status == HINGE_OK && certificate != NULL)
             status = hm_certify(&run, certificate, err);
+        hm_count_as(job->net, HM_SOLVING);
         if (status == HINGE_OK && hg_ended_early(run.report.outcome))
             job->own.pr.params.max_iter = 1; /* the rest as it starts */
-        hm_run_free(&run);
+        values += hm_run_free(&run);
     }
+    if (job->net->traffic != NULL)
+        job->net->traffic->values = values;
+    hm_count_as(job->net, HM_REST);
+    if (status == HINGE_OK)
+        hm_add_counts(job->net, &values, 1);
+    job->report.kernel_values = values;
     return status;
 }
 
@@ -192,6 +201,7 @@ static hinge_status train(struct training *job, hinge_certificate *certificate, 
     job->coef_rows = !pr->classifies ? 1 : pr->one_vs_rest ? pr->n_classes : pr->n_classes - 1;
     HG_TRY(HM_MAKE(job->net, err, "coefficients", HG_ZEROS(job->coef, job->own.n * job->coef_rows),
                    HG_ARRAY(job->rho, pr->n_problems), HG_ARRAY(job->objective, pr->n_problems)));
+    hm_count_as(job->net, HM_SOLVING);
     HG_TRY(solve_all(job, certificate, err));
     HG_TRY(send_vectors(job, &vectors, &total, err));
     hinge_status status = HINGE_OK;
@@ -247,7 +257,12 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     double begin = hg_now();
     hinge_model *made = NULL;
     hinge_report r = { 0 };
+    struct hm_net counted;
     hg_ok(err);
+    if (options->traffic != NULL) {
+        hm_traffic_begin(options->traffic, net, &counted);
+        net = &counted;
+    }
     if (options->certificate != NULL)
         *options->certificate = (hinge_certificate){ 0 };
     hinge_status status = hm_agree(net, hm_check_rows(x, y, params, err), err);
@@ -263,6 +278,8 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
         hinge_model_free(made);
         return status;
     }
+    if (options->traffic != NULL)
+        hm_traffic_end(options->traffic);
     if (report != NULL)
         *report = r;
     *model = made;

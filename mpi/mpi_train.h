@@ -13,6 +13,7 @@ struct hm_options { /* as hinge_mpi_options */
     size_t tile;
     const char *rounds;
     hinge_certificate *certificate;
+    struct hm_traffic *traffic;
 };
 
 hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,

@@ -262,8 +262,8 @@ static hinge_status check(const struct rank_folds *v, const double *predictions,
         return hg_fail(err, HINGE_EINVAL, "%s: NULL", v->x == NULL ? "x" : "params");
     if (predictions == NULL && v->x->rows > 0)
         return hg_fail(err, HINGE_EINVAL, "predictions: NULL");
-    if (o->checkpoint != NULL || o->rounds != NULL || o->certificate != NULL)
-        return hg_fail(err, HINGE_EINVAL, "checkpoint, rounds, certificate: cross-validation keeps no model");
+    if (o->checkpoint != NULL || o->rounds != NULL || o->certificate != NULL || o->traffic != NULL)
+        return hg_fail(err, HINGE_EINVAL, "checkpoint, rounds, certificate, traffic: cross-validation keeps no model");
     if (v->params->probability)
         return hg_fail(err, HINGE_EINVAL, "probability: folds over ranks are scored by labels alone");
     HG_TRY(hm_check_rows(v->x, v->y, v->params, err));

@@ -21,6 +21,19 @@ struct hm_sum { /* 4,352 bytes */
     uint64_t count[HM_COUNTS]; /* added up modulo 2^64, so that the order does not matter */
 };
 
+/* What came to a rank from others (traffic.c), by part of a training: all is as in hinge/mpi.h,
+ * all ranks' once hm_traffic_end has summed up, and this one's before. */
+enum hm_part_of { HM_DEAL, HM_SOLVING, HM_REST, HM_PARTS };
+struct hm_traffic {
+    const struct hm_net *inner; /* who carries it */
+    enum hm_part_of now;
+    struct hm_exchange {
+        uint64_t calls, sums, bytes, most;
+        double seconds;
+    } part[HM_PARTS];
+    uint64_t values, most_values; /* kernel values */
+};
+
 /* Sizes are in bytes, and multiples of 8, but for broadcast. */
 struct hm_net {
     int rank, ranks;
@@ -33,7 +46,18 @@ struct hm_net {
     /* Rank r gets the next out[r] bytes of send; recv gets in[r] of each. */
     void (*exchange)(const struct hm_net *net, const void *send, const uint64_t *out, void *recv, const uint64_t *in);
     void (*broadcast)(const struct hm_net *net, void *data, size_t bytes, int root);
+    struct hm_traffic *traffic; /* where it is counted; NULL: it is not */
 };
+
+/* Begins to count: *counted does what net does. hm_count_as tells which part what comes is of, hm_traffic_end makes the
+ * figures those of all ranks. */
+void hm_traffic_begin(struct hm_traffic *traffic, const struct hm_net *net, struct hm_net *counted);
+void hm_traffic_end(struct hm_traffic *traffic);
+static inline void hm_count_as(const struct hm_net *net, enum hm_part_of part)
+{
+    if (net->traffic != NULL)
+        net->traffic->now = part;
+}
 
 /* Doubles as keys: larger ones are larger. NaN is above all. */
 static inline uint64_t hm_key(double value)

@@ -270,7 +270,11 @@ static hinge_status train(struct shared *s, const double *y, const hinge_params 
                                 .bring = bring,
                                 .collect = collect,
                                 .deadline = p->time_limit > 0 ? hg_now() + p->time_limit : 0 };
+    hm_count_as(s->net, HM_SOLVING);
     hinge_status status = hg_train_by_peers(peers, model, &s->x, y, p, report, err);
+    hm_count_as(s->net, HM_REST);
+    if (status == HINGE_OK && s->net->traffic != NULL)
+        s->net->traffic->values = report->kernel_values - peers->spared;
     if (peers->failed != HINGE_OK) {
         if (err != NULL)
             *err = peers->err;

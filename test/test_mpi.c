@@ -27,7 +27,8 @@ struct training {
     hinge_model *model;
     hinge_report report;
     hinge_error err, errs[8]; /* of rank 0, and of the first ones */
-    hinge_certificate certificate; /* of rank 0 */
+    hinge_certificate certificate; /* of rank 0, */
+    struct hm_traffic traffic;     /* and what it counted */
 };
 
 /* Rank r has rows [n r^2 / R^2, n (r + 1)^2 / R^2): shares that differ, some of them empty. */
@@ -59,7 +60,9 @@ static void train_rank(const struct hm_net *net, void *arg)
         mine.y[0] = NAN;
     hinge_certificate certificate;
     struct hm_options options = t->options;
+    struct hm_traffic traffic = { 0 };
     options.certificate = &certificate;
+    options.traffic = &traffic;
     hinge_status status = hm_train(net, &x, mine.y, &params, &options, &model, &report, &err);
     if (net->rank == t->bad_rank)
         mine.y[0] = kept;
@@ -68,6 +71,7 @@ static void train_rank(const struct hm_net *net, void *arg)
         t->model = given_back(model);
         t->report = report;
         t->certificate = certificate;
+        t->traffic = traffic;
         t->err = err;
     } else {
         assert_null(model);
@@ -459,7 +463,14 @@ TEST(test_many_ranks)
         assert_int_equal(traffic.gathers, 4 + 2 * (many.report.rounds + looks));
         assert_int_equal(traffic.sums, alone.sums);
         assert_true(traffic.sums < 60 + 200 * looks + many.report.rounds);
+        const struct hm_exchange *part = many.traffic.part, *rounds = &part[HM_SOLVING];
+        assert_int_equal(part[HM_DEAL].sums + rounds->sums + part[HM_REST].sums + 1, traffic.sums);
+        assert_true(rounds->sums >= many.report.rounds && rounds->most <= rounds->bytes);
+        assert_int_equal(many.report.kernel_values, many.traffic.values);
+        assert_true(many.traffic.values > one.traffic.values); /* each makes K_WW */
+        assert_true(many.traffic.most_values < one.traffic.values);
     }
+    assert_true(one.traffic.most_values == one.traffic.values && one.traffic.part[HM_SOLVING].bytes == 0);
     /* fresh points: at most q a round, 104 bytes and their features; g of those that stay; points measured */
     size_t vector = 104 + 4 * 4, looks = (alone.gathers - 4 - one.report.rounds) / 2;
     assert_true(alone.gathered <= 80 + one.report.rounds * (8 + Q * 8 + (Q / 2 + Q / 4) * vector) + Q * vector +

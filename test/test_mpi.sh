@@ -45,6 +45,10 @@ for np in $sizes; do
     expect "the model of $np ranks" cmp model1 model$np
 done
 expect "train alone" "$hinge" train -q -c 10 -g 0.5 blobs model0
+expect "a profile" ranks 2 train --profile -c 10 -g 0.5 blobs model
+mv out said
+expect "tells what ranks exchanged" grep -Eq "^    rounds .* in [0-9]+ calls of MPI, which brought 0.[0-9]+ MB" said
+expect "and how they shared the work" grep -Eq "ranks +2, of which the busiest made 5[0-9.]+ %" said
 expect "predict alone" "$hinge" predict -q blobs model1 truth
 expect "predict by 3 ranks" ranks 3 predict blobs model1 predicted
 expect "the same predictions" cmp truth predicted

@@ -21,6 +21,7 @@ struct job {
     hinge_model *model;             /* rank 0's */
     hinge_report report;
     hinge_certificate certificate;
+    struct hm_traffic traffic[MOST_RANKS];
     hinge_error err[MOST_RANKS];
     double values[MOST_RANKS]; /* that each rank's kernel made; of a kernel of the user's own */
 };
@@ -66,7 +67,7 @@ static void train_rank(const struct hm_net *net, void *arg)
     hinge_params params = t->params;
     hinge_model *model = NULL;
     hinge_report report = { 0 };
-    struct hm_options options = { .certificate = &(hinge_certificate){ 0 } };
+    struct hm_options options = { .certificate = &(hinge_certificate){ 0 }, .traffic = &t->traffic[net->rank] };
     int calls = 0;
     double *beta0 = get(t->problems * rows + 1, sizeof *beta0);
     for (size_t p = 0; p < t->problems; p++)
@@ -253,6 +254,56 @@ TEST(test_shares)
         for (int r = 0; r < ranks; r++)
             assert_true(job.values[r] <= 1.2 * alone / ranks);
     }
+}
+
+/* What is counted is what ranks told each other, by the count of those who carried it, and the values that kernels
+ * made. A round of cheap values takes a sum and a gather of the gradient; several problems none. */
+static void check_traffic(const struct set *set, int ranks, bool counts)
+{
+    struct job job = job_of(set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.1), 1));
+    const struct hm_traffic *t = job.traffic;
+    uint64_t calls = 0, bytes = 0, p = (uint64_t)ranks, told = sizeof(struct hm_sum) * (p > 1 ? p : 0);
+    double most = 0, all = 0;
+    job.params.kernel.type = counts ? HINGE_USER : HINGE_RBF;
+    struct traffic carried = run_ranks(ranks, train_rank, &job);
+    assert_string_equal(job.err[0].text, "");
+    for (int k = 0; k < HM_PARTS; k++) {
+        const struct hm_exchange *e = &t->part[k];
+        calls += e->calls;
+        bytes += e->bytes;
+        assert_true(e->most <= e->bytes && e->most * p >= e->bytes);
+        for (int r = 1; r < ranks; r++)
+            assert_true(e->bytes == job.traffic[r].part[k].bytes && e->calls == job.traffic[r].part[k].calls);
+    }
+    assert_int_equal(calls + 1, carried.sums + carried.gathers + carried.broadcasts); /* the sum of these */
+    bytes -= counts ? 0 : (p - 1) * sizeof job.certificate;
+    assert_int_equal(bytes, (p - 1) * carried.gathered + (carried.sums - 1) * told);
+    for (int r = 0; r < ranks; r++) {
+        most = fmax(most, job.values[r]);
+        all += job.values[r];
+    }
+    if (counts) {
+        assert_close((double)t->values, all, 0.05);
+        assert_close((double)t->most_values, most, 0.05);
+        return;
+    }
+    const struct hm_exchange *e = &t->part[HM_SOLVING];
+    uint64_t gradients = (e->bytes - e->sums * told) / HG_MAX((p - 1) * set->n * sizeof(double), (uint64_t)1);
+    if (job.report.n_problems > 1)
+        assert_true(gradients <= job.report.n_problems && e->calls <= 4);
+    else
+        assert_in_range(gradients, p > 1 ? job.report.rounds - 1 : 0, job.report.rounds + 4);
+}
+
+TEST(test_traffic)
+{
+    const double labels[] = { 4, -1, 2 };
+    struct set set = set_two_class(5500011, 3000, 4, 1.5), blobs = set_blobs(5500012, 900, 4, 3, labels, 2);
+    for (int ranks = 1; ranks <= MOST_RANKS; ranks = ranks == 1 ? 3 : ranks + 5)
+        for (int counts = 0; counts < 2; counts++) {
+            check_traffic(&set, ranks, counts != 0);
+            check_traffic(&blobs, ranks, counts != 0);
+        }
 }
 
 /* One rank's callback, kernel, or limit of time ends all of them alike. */

@@ -10,17 +10,23 @@
 
 /* ---- Options ---- */
 
-static const struct choice choice_multiclass[] = { { "ovo", HINGE_ONE_VS_ONE }, { "ovr", HINGE_ONE_VS_REST },
+static const struct choice choice_multiclass[] = { { "ovo", HINGE_ONE_VS_ONE },
+                                                   { "ovr", HINGE_ONE_VS_REST },
                                                    { "one_vs_one", HINGE_ONE_VS_ONE },
-                                                   { "one_vs_rest", HINGE_ONE_VS_REST }, { NULL, 0 } };
-static const struct choice choice_solver[] = {
-    { "auto", HINGE_SOLVER_AUTO }, { "smo", HINGE_SOLVER_SMO }, { "ipm", HINGE_SOLVER_INTERIOR_POINT },
-    { "interior-point", HINGE_SOLVER_INTERIOR_POINT }, { "perceptron", SOLVER_PERCEPTRON }, { "sgd", SOLVER_SGD },
-    { NULL, 0 }
-};
-static const struct choice choice_loss[] = { { "hinge", HINGE_LOSS_HINGE }, { "logistic", HINGE_LOSS_LOGISTIC },
+                                                   { "one_vs_rest", HINGE_ONE_VS_REST },
+                                                   { NULL, 0 } };
+static const struct choice choice_solver[] = { { "auto", HINGE_SOLVER_AUTO },
+                                               { "smo", HINGE_SOLVER_SMO },
+                                               { "ipm", HINGE_SOLVER_INTERIOR_POINT },
+                                               { "interior-point", HINGE_SOLVER_INTERIOR_POINT },
+                                               { "perceptron", SOLVER_PERCEPTRON },
+                                               { "sgd", SOLVER_SGD },
+                                               { NULL, 0 } };
+static const struct choice choice_loss[] = { { "hinge", HINGE_LOSS_HINGE },
+                                             { "logistic", HINGE_LOSS_LOGISTIC },
                                              { "exponential", HINGE_LOSS_EXPONENTIAL },
-                                             { "perceptron", HINGE_LOSS_PERCEPTRON }, { NULL, 0 } };
+                                             { "perceptron", HINGE_LOSS_PERCEPTRON },
+                                             { NULL, 0 } };
 
 /* Takes the next word too, if it is two numbers with a comma between them. */
 static void parse_scale(const struct option_use *use, void *field)
@@ -381,8 +387,8 @@ static hinge_status cross_validate(struct train_settings *s, struct train_run *r
     if (s->data.ranks)
         status = s->data.ranks->cross_validate(s, run, predictions);
     else
-        status = hinge_cross_validate(&run->data.x, run->data.y, &s->params, s->folds, predictions, &run->report,
-                                      &failure);
+        status =
+            hinge_cross_validate(&run->data.x, run->data.y, &s->params, s->folds, predictions, &run->report, &failure);
     if (status == HINGE_OK) {
         predictions = gather_rows(&s->data, predictions, rows, 1, &n);
         truth = gather_rows(&s->data, truth, rows, 1, &n);
@@ -401,7 +407,8 @@ static void measure_floor(const struct train_settings *s, struct train_run *run)
 {
     enum { AT_FIRST = 2048, RUNS = 2 };
     const hinge_report *r = &run->report;
-    hinge_predict_options options = { .threads = r->threads, .precision = r->precision,
+    hinge_predict_options options = { .threads = r->threads,
+                                      .precision = r->precision,
                                       .cpu_level = s->params.cpu_level };
     hinge_matrix some = run->data.x;
     size_t all = some.rows;
@@ -427,7 +434,8 @@ static void measure_floor(const struct train_settings *s, struct train_run *run)
 void train_run(struct train_settings *s, struct train_run *run)
 {
     struct system_work before, after;
-    struct display display = { .folds = s->folds, .eps = s->params.eps,
+    struct display display = { .folds = s->folds,
+                               .eps = s->params.eps,
                                .terminal = terminal_width() && !s->data.ranks };
     hinge_status status = HINGE_OK;
     if (!s->quiet)
@@ -454,7 +462,7 @@ void train_run(struct train_settings *s, struct train_run *run)
     run->seconds_system = after.seconds - before.seconds;
     run->page_faults = after.page_faults - before.page_faults;
     run->seconds_floor = NAN;
-    if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
+    if (s->profile && run->model && !s->data.ranks) /* it takes what it was trained on, until told of the scaling */
         measure_floor(s, run);
     if (run->scaling.low && run->model && !s->params.scaling)
         check(hinge_scaling_attach(&run->scaling, run->model, &failure));

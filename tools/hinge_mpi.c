@@ -3,6 +3,7 @@
  *
  * Every rank does the same up to the last call; ranks beside the first say nothing, and all end with the same status.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 struct mpi_settings {
     struct train_settings train;
     hinge_mpi_options mpi;
+    hinge_mpi_traffic traffic;
 };
 
 static int rank_of(void)
@@ -44,8 +46,7 @@ static void finalize(void)
 static const struct tool_option mpi_options[] = {
     { 0, "checkpoint", "FOLDER", parse_text, FIELD(mpi.checkpoint), NULL,
       "keep the state of the training in FOLDER, which all\nranks see, and go on from what is there" },
-    { 0, "checkpoint-every", "S", parse_real, FIELD(mpi.every), &range_positive,
-      "write it every S seconds (600)" },
+    { 0, "checkpoint-every", "S", parse_real, FIELD(mpi.every), &range_positive, "write it every S seconds (600)" },
     { 0, "tile", "N", parse_size, FIELD(mpi.tile), &range_positive,
       "deal N examples to a rank together (2048), however\nfew they are" },
     OPTION_FILE("rounds", mpi.rounds, "write what each round took to FILE"),
@@ -55,6 +56,7 @@ static const struct tool_option output_options[] = {
     OPTION_VERBOSE(train.verbose),
     OPTION_JSON(train.json),
     OPTION_FLAG("certify", train.certify, "recompute primal, dual, gap and residuals in f64"),
+    OPTION_FLAG("profile", train.profile, "tell where rank 0's time went, and what ranks told each\nother"),
 };
 
 static const char train_usage[] =
@@ -73,9 +75,12 @@ static void read_train_options(int argc, char **argv, struct mpi_settings *s)
     line.groups[3] = (struct option_group)OPTION_GROUP("Ranks:", mpi_options, s);
     line.groups[5] = (struct option_group)OPTION_GROUP("Output:", output_options, s);
     parse_command(argc, argv, &line);
-    if (s->train.folds && (s->train.certify || s->mpi.checkpoint || s->mpi.rounds))
+    if (s->train.folds && (s->train.certify || s->train.profile || s->mpi.checkpoint || s->mpi.rounds))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model",
-            s->train.certify ? "--certify" : s->mpi.checkpoint ? "--checkpoint" : "--rounds");
+            s->train.certify    ? "--certify"
+            : s->train.profile  ? "--profile"
+            : s->mpi.checkpoint ? "--checkpoint"
+                                : "--rounds");
     train_settle_options(&s->train);
     if (s->train.online.solver)
         die(EXIT_USAGE, "train: --solver perceptron and sgd are for hinge train");
@@ -191,8 +196,45 @@ static hinge_status train_over_ranks(struct train_settings *t, struct train_run 
     struct mpi_settings *s = (void *)t;
     catch_signals();
     s->mpi.certificate = t->certify ? &run->certificate : NULL;
+    s->mpi.traffic = t->profile ? &s->traffic : NULL;
     return hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model, &run->report,
                            &failure);
+}
+
+static void json_exchange(struct json *j, const char *name, const hinge_mpi_exchange *e)
+{
+    json_open(j, name, '{');
+    json_put(j, "calls %" PRIu64 ", sums %" PRIu64 ", bytes %" PRIu64 ", bytes_most %" PRIu64 ", seconds %g", e->calls,
+             e->sums, e->bytes, e->most, e->seconds);
+    json_close(j, '}');
+}
+
+static void print_exchange(const char *name, const hinge_mpi_exchange *e, const hinge_report *r)
+{
+    printf("    %-12s %9.4f s  %5.1f %%  in %" PRIu64 " calls of MPI, which brought %.4g MB, %.4g at most to a rank\n",
+           name, e->seconds, 100 * e->seconds / r->seconds, e->calls, 1e-6 * (double)e->bytes, 1e-6 * (double)e->most);
+}
+
+static void tell_traffic(const struct train_settings *s, const hinge_report *r, struct json *j)
+{
+    const hinge_mpi_traffic *t = &((const struct mpi_settings *)(const void *)s)->traffic;
+    double busiest = t->values ? (double)t->most_values / (double)t->values : 1;
+    if (j) {
+        json_open(j, "ranks", '{');
+        json_put(j, "count %d, busiest %g", t->ranks, busiest);
+        json_exchange(j, "deal", &t->deal);
+        json_exchange(j, "rounds", &t->rounds);
+        json_exchange(j, "rest", &t->rest);
+        json_close(j, '}');
+        return;
+    }
+    printf("  %-14s %d, of which the busiest made %.2f %% of the kernel values\n", "ranks", t->ranks, 100 * busiest);
+    print_exchange("deal", &t->deal, r);
+    print_exchange("rounds", &t->rounds, r);
+    if (r->rounds > 0)
+        printf("    %-12s %.3g calls and %.4g KB to a rank at most\n", "of which each",
+               (double)t->rounds.calls / (double)r->rounds, 1e-3 * (double)t->rounds.most / (double)r->rounds);
+    print_exchange("rest", &t->rest, r);
 }
 
 static int mpi_train(int argc, char **argv, const struct ranks *ranks)
@@ -234,12 +276,20 @@ static hinge_status select_over_ranks(hinge_selection **selection, const hinge_m
 
 /* ---- The command ---- */
 
-static const struct ranks world = {
-    .first = is_first, .read = read_over_ranks, .all = so_on_all, .rows = rows_of_all, .span = span_all,
-    .weights = own_weights, .gather = gather_over_ranks,
-    .check_output = check_output, .train = train_over_ranks, .cross_validate = cross_validate_over_ranks,
-    .predict = predict_over_ranks, .probability = probability_over_ranks, .select = select_over_ranks
-};
+static const struct ranks world = { .first = is_first,
+                                    .read = read_over_ranks,
+                                    .all = so_on_all,
+                                    .rows = rows_of_all,
+                                    .span = span_all,
+                                    .weights = own_weights,
+                                    .gather = gather_over_ranks,
+                                    .check_output = check_output,
+                                    .train = train_over_ranks,
+                                    .tell_traffic = tell_traffic,
+                                    .cross_validate = cross_validate_over_ranks,
+                                    .predict = predict_over_ranks,
+                                    .probability = probability_over_ranks,
+                                    .select = select_over_ranks };
 
 static const char usage[] = "usage: mpirun -np P hinge-mpi train|predict|grid [options] ...\n\n"
                             "Kernel support vector machines by many processes over MPI.\n"

@@ -110,7 +110,7 @@ static void parts_of(const hinge_report *r, struct part parts[PARTS])
     add_part(&last, PHASE, "other", seconds_other(r), "checking and copying the data, the model");
 }
 
-static void json_profile(struct json *j, const struct train_run *run)
+static void json_profile(struct json *j, const struct train_settings *s, const struct train_run *run)
 {
     const hinge_report *r = &run->report;
     struct part parts[PARTS];
@@ -127,6 +127,8 @@ static void json_profile(struct json *j, const struct train_run *run)
              run->seconds_floor, run->rows_floor, rows_found(r));
     json_put(j, "values_per_second %g, gflop_per_second %g", (double)r->kernel_values / seconds_kernel(r),
              r->gflop / seconds_kernel(r));
+    if (s->data.ranks)
+        s->data.ranks->tell_traffic(s, r, j);
     json_close(j, '}');
 }
 
@@ -210,7 +212,7 @@ static void print_json(const struct train_settings *s, const struct train_run *r
         json_put(&j, "folds %zu", s->folds);
     } else {
         if (s->profile)
-            json_profile(&j, run);
+            json_profile(&j, s, run);
         char room[80];
         json_open(&j, "not_begun", '[');
         list_unbegun(run, &j, room, sizeof room);
@@ -284,7 +286,7 @@ static void print_phases(const hinge_report *r)
            r->corrections);
 }
 
-static void print_profile(const struct train_run *run)
+static void print_profile(const struct train_settings *s, const struct train_run *run)
 {
     const hinge_report *r = &run->report;
     struct part parts[PARTS];
@@ -306,6 +308,8 @@ static void print_profile(const struct train_run *run)
         printf("  %-14s %.4f s for one pass, support vectors x examples, extrapolated from predicting %zu; "
                "the training took %.1f of them\n",
                "floor", run->seconds_floor, run->rows_floor, r->seconds / run->seconds_floor);
+    if (s->data.ranks)
+        s->data.ranks->tell_traffic(s, r, NULL);
 }
 
 static void print_table(const struct train_settings *s, const struct train_run *run)
@@ -326,7 +330,7 @@ static void print_table(const struct train_settings *s, const struct train_run *
     if (s->verbose && !s->online.solver)
         print_phases(r);
     if (s->profile)
-        print_profile(run);
+        print_profile(s, run);
     if (run->model && hinge_model_n_problems(run->model) <= 3) /* of more, hinge info tells */
         print_reals("rho", 17, hinge_model_rho(run->model), hinge_model_n_problems(run->model));
     if (s->certify)

@@ -17,6 +17,23 @@
 extern "C" {
 #endif
 
+typedef struct hinge_mpi_exchange { /* what ranks told each other, in one part of a training */
+    uint64_t calls;                 /* of MPI, all of them collective: as many on each rank, */
+    uint64_t sums;                  /* of which so many are allreduces of 4,352 bytes */
+    uint64_t bytes; /* that came to ranks from others, all ranks together, as calls bring them, however MPI does it */
+    uint64_t most;  /* that came to one rank, at most */
+    double seconds; /* in these calls, waiting for others too, of rank 0 */
+} hinge_mpi_exchange;
+
+typedef struct hinge_mpi_traffic {
+    int ranks;
+    hinge_mpi_exchange deal;   /* until each rank has the rows that it trains on */
+    hinge_mpi_exchange rounds; /* from there to the coefficients of all problems */
+    hinge_mpi_exchange rest;   /* the model, a certificate, a calibration with its trainings */
+    uint64_t values;           /* kernel values that the training made, of all ranks; */
+    uint64_t most_values;      /* and of the one that made most: equal shares are values / ranks */
+} hinge_mpi_traffic;
+
 typedef struct hinge_mpi_options {
     const char *checkpoint; /* a folder that all ranks see: the training's state is kept there, and one of the same data
                              * and parameters goes on from what it finds, by any number of ranks. NULL: none */
@@ -27,6 +44,7 @@ typedef struct hinge_mpi_options {
                              * times in seconds; NULL: none. doc/mpi.md says what they are */
     hinge_certificate *certificate; /* what the solution is worth, recomputed in f64 by all ranks after the training,
                              * on each of them: hinge_certify's figures but for rounding; NULL: not wanted */
+    hinge_mpi_traffic *traffic; /* what ranks told each other, alike on all of them but for seconds; NULL: not wanted */
 } hinge_mpi_options;
 
 /* Trains on the rows of all ranks, those of rank 0 first. n rows of d features, n (d + 64) at most 2^27, are shared:

@@ -16,6 +16,7 @@ struct hg_peers {
     double deadline;     /* on hg_now's clock, or 0; and */
     int wish;            /* 0, or this process's reason to halt: all halt for it when they meet next */
     uint64_t met;        /* how often all have met */
+    uint64_t spared;     /* kernel values that others made, and this one did not */
     hinge_status failed; /* that all have agreed on, and ended with */
     hinge_error err;     /* what it was, of the first that failed */
     void *arg;

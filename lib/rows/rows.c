@@ -138,9 +138,10 @@ hinge_status hg_rows_bring(struct hg_rows *rows, hinge_status status, const stru
 hinge_status hg_rows_bring_made(struct hg_rows *rows, hinge_status status, uint64_t before, const struct hg_halt *halt,
                                 double *sums, size_t n, size_t grain)
 {
-    uint64_t made = rows->values - before;
+    uint64_t own = rows->values - before, made = own;
     status = rows->peers->bring(rows->peers, status, halt, &made, sums, n, grain);
     rows->values = before + made;
+    rows->peers->spared += made - own;
     return status;
 }
 

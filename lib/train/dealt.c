@@ -129,7 +129,11 @@ hinge_status hg_solve_dealt(struct hg_training *t, hinge_error *err)
         status = hg_each(n_own, hg_side_by_side(t), t->threads, solve_own, &o, err);
     }
     status = t->peers->bring(t->peers, status, NULL, &none, NULL, 0, 1);
+    for (size_t k = 0; k < n_own && status == HINGE_OK; k++)
+        t->peers->spared -= t->solutions[o.all[own_problem(&o, k)].number].report.kernel_values;
     HG_THEN(status, exchange(&o, n_own, err));
+    for (size_t p = 0; p < n && status == HINGE_OK; p++)
+        t->peers->spared += t->solutions[p].report.kernel_values;
     hg_free(o.all);
     return status;
 }
