@@ -231,10 +231,9 @@ static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     size_t n = p->right->count, panel = (HG_INTEGER_HEAD + words_of(points, t->d)) * COLS, size = hg_size_of(t->type);
     double step = grid->step, first = hg_grid_first(grid);
     hinge_kernel kernel = t->kernel;
-    struct hg_integer_row row = { .bits = grid->bits,
-                                  .dots = !hg_kernel_row(kernel.type)->of_distance,
-                                  .unit = step * step,
-                                  .first = first };
+    struct hg_integer_row row = {
+        .bits = grid->bits, .dots = !hg_kernel_row(kernel.type)->of_distance, .unit = step * step, .first = first
+    };
     double measure[HG_TILE_COLS];
     kernel.gamma *= row.dots ? 1 : step * step;
     for (size_t r = 0; r < p->m; r++) {

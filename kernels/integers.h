@@ -65,7 +65,7 @@ typedef void hg_integer_products(const uint32_t *left, size_t lead, size_t rows,
  * into dot products unit (base + first sum(k) + (sum(k^2) of both - distance) / 2). */
 struct hg_integer_row {
     bool bits, dots;
-    uint32_t square; /* sum of the row's k^2 */
+    uint32_t square;          /* sum of the row's k^2 */
     double unit, base, first; /* the step's square; d first^2 + first sum(k) of the row; hg_grid_first */
 };
 
