@@ -4,6 +4,8 @@
  */
 #include "backwards.h"
 
+#include <float.h>
+
 /* ---- the functions of qp.h, by hand ---------------------------------------------------------------------- */
 
 TEST(test_by_hand)
@@ -90,6 +92,28 @@ TEST(test_project)
     assert_near(hg_qp_violation(&qp, g), 3, 0);
     g[0] = -1, g[1] = 1, g[2] = -2; /* at rest */
     assert_near(hg_qp_violation(&qp, g), 0, 0);
+}
+
+/* What steps of two coefficients leave of 1 - 1 is no coefficient, and the bias does not hang on it: it is half way
+ * between what the others allow. */
+TEST(test_roundings_are_no_coefficients)
+{
+    struct hg_qp qp = new_qp(3, 1);
+    double g[3] = { 7, -7, 20 };
+    set(&qp, 0, 0, 0, -1, 1, DBL_EPSILON / 3);
+    set(&qp, 0, 1, 0, -1, 1, 1);
+    set(&qp, 0, 2, 0, -1, 1, -1);
+    qp.kink = 6;
+    hg_qp_tidy(&qp, 0);
+    assert_true(qp.beta[0][0] == 0 && qp.beta[0][1] == 1 && qp.beta[0][2] == -1);
+    /* 0 may go up from F = 13, and down from 1; 1 down from -1; -1 up from 14 */
+    assert_near(hg_qp_bias(&qp, NULL, 3, g, 0), -(13.0 + 1) / 2, 1e-15);
+    set(&qp, 0, 0, 0, -1e-9, 1e-9, DBL_EPSILON / 3); /* much of a narrow box is none */
+    hg_qp_tidy(&qp, 0);
+    assert_true(qp.beta[0][0] > 0);
+    set(&qp, 0, 0, 0, -1, 1, 4 * DBL_EPSILON); /* may move F by more than a rounding does */
+    hg_qp_tidy(&qp, 0);
+    assert_true(qp.beta[0][0] > 0);
 }
 
 /* ---- known optima ---------------------------------------------------------------------------------------- */
