@@ -49,11 +49,11 @@ const struct hg_integer_loop *hg_integer_loop(int level, bool bits)
 
 /* ---- the grid ---------------------------------------------------------------------------------------------------- */
 
-/* Returns what values may be off their places by: some units of the last place of the largest, in f64, or one of f32
- * where they are rough. */
+/* Returns what values may be off their places by: some units of f64's last place of their range, as distances are to be
+ * as exact as those of the values; or where they are rough, one of f32's of the largest. */
 static double tolerance(double least, double most, bool rough)
 {
-    return (rough ? (double)FLT_EPSILON : 8 * DBL_EPSILON) * fmax(fabs(least), fabs(most));
+    return rough ? (double)FLT_EPSILON * fmax(fabs(least), fabs(most)) : 8 * DBL_EPSILON * (most - least);
 }
 
 /* Puts a value among those seen, which rise; false: there is no room for one more. */
