@@ -100,6 +100,23 @@ TEST(smooth_losses_come_to_their_optima)
 }
 
 /* With the perceptron's loss, steps of eta and no lambda, a batch of one is the classical perceptron. */
+/* Rows that are far from the origin want a b that is far from 0. */
+TEST(biases_far_away)
+{
+    static const hinge_loss losses[] = { HINGE_LOSS_LOGISTIC, HINGE_LOSS_EXPONENTIAL };
+    for (int k = 0; k < 2; k++) {
+        struct set set = set_two_class(31, 200, D, 0.5);
+        hinge_sgd_options options = { .lambda = 0.01, .loss = losses[k], .bias = 1, .seed = 5, .epochs = 3 };
+        double w[D], b;
+        for (size_t i = 0; i < set.n * D; i++)
+            set.x[i] += 1e5;
+        assert_ok(hinge_sgd(matrix_of(&set), set.y, &options, w, &b, NULL, &err));
+        assert_true(fabs(b) > 4096);
+        for (int j = -20; j <= 20; j++)
+            assert_true(risk(&set, losses[k], w, b + 0.01 * j) >= risk(&set, losses[k], w, b) * (1 - 1e-9));
+    }
+}
+
 TEST(perceptron_by_its_loss)
 {
     struct set set = set_two_class(5400101, 200, D, 1);

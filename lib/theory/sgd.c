@@ -127,20 +127,24 @@ static double pull(const struct sgd *s, const double *f, double b)
     return sum;
 }
 
-/* Finds the b that minimises the sum of a smooth loss, by halving; of one class alone there is none, and the largest
- * looked at, 2^10, serves. */
+/* Finds the b that minimises the sum of a smooth loss, by halving, between those that have all margins of one class at
+ * 2^10 at least, and the other's at -2^10: no slope is left to the first. Of one class alone there is none that is
+ * best, and the last of these serves. */
 static double best_root(const struct sgd *s, const double *f)
 {
-    double high = 1, low = -1;
-    while (high < 1024 && pull(s, f, high) > 0)
-        high *= 2;
-    while (low > -1024 && pull(s, f, low) < 0)
-        low *= 2;
-    for (int k = 0; k < 60; k++) {
-        double middle = (low + high) / 2;
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < s->o->x.rows; i++) {
+        least = fmin(least, f[i]);
+        most = fmax(most, f[i]);
+    }
+    double low = -1024 - most, high = 1024 - least;
+    for (int k = 0; k < 100; k++) {
+        double middle = low + (high - low) / 2;
+        if (!(middle > low && middle < high))
+            break;
         *(pull(s, f, middle) > 0 ? &low : &high) = middle;
     }
-    return (low + high) / 2;
+    return low + (high - low) / 2;
 }
 
 /* Returns the b that is best for w. room: for a number an example. */
