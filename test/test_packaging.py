@@ -30,9 +30,11 @@ def read(*path):
 def check_versions():
     version = re.escape(fill.version())
     for path, pattern in {"debian/changelog": rf"hinge \({version}\)", "CITATION.cff": rf"(?m)^version: {version}$",
-                          "CHANGELOG.md": rf"(?m)^## {version}\b"}.items():
+                          "CHANGELOG.md": rf"(?m)^## {version}\b", "compat/octave/DESCRIPTION": rf"(?m)^Version: {version}$"}.items():
         if not re.search(pattern, read(source, path)):
             wrong.append(f"{path} does not have version {fill.version()}")
+    if read(source, "compat/octave/COPYING") != read(source, "LICENSE"):
+        wrong.append("compat/octave/COPYING is not LICENSE")
     for path in glob.glob(os.path.join(source, "*meson.build")) + glob.glob(os.path.join(source, "*/meson.build")):
         for line in re.findall(r"(?m)^.*\bversion: (?:\w+ \+ )?'\d*\.[\d.]+'.*$", read(path)):
             if line != f"  version: '{fill.version()}',":

@@ -18,7 +18,7 @@ highlight_language = "none" # of blocks that name no language
 html_theme = "alabaster"
 html_theme_options = {"description": "Dense kernel support vector machines", "fixed_sidebar": True, "page_width": "70em"}
 html_copy_source = html_show_sourcelink = False
-BEGIN = ["doc/" + page for page in ("from-svm-train", "prepare-a-table", "ten-lines", "model-selection", "mpi", "python",
+BEGIN = ["doc/" + page for page in ("from-svm-train", "prepare-a-table", "ten-lines", "model-selection", "mpi", "python", "octave-r",
                                     "from-the-lecture-notes")]
 
 
