@@ -30,7 +30,7 @@ STANDARD = """
 """.split()
 # of compilers, of what is linked, and of C libraries on every system that hinge is for
 LIBRARIES = "cblas lapacke omp mpi lzma zlib cpuid immintrin xmmintrin emmintrin arm_neon getopt".split()
-LIBRARIES += ["mex"]
+LIBRARIES += "mex R Rinternals R_ext/Rdynload".split()
 FORBIDDEN = """
     exit _exit _Exit quick_exit abort __assert_fail atexit on_exit printf vprintf puts putchar perror
     __printf_chk __vprintf_chk stdout stderr signal sigaction sigprocmask raise setlocale uselocale setenv
@@ -59,7 +59,7 @@ ROOMS = {
     "lib/theory": LIB, "lib/explain": GROUND + ("kernels", "lib/data", "lib/model"),
     "include": (), "mpi": LIB + ("lib/certify", "lib/select", "lib/files"),
     "compat": GROUND + ("lib/data", "lib/model", "lib/predict", "lib/folds", "lib/files"),
-    "compat/octave": (), "tools": (), "examples": (), "benchmarks": (),
+    "compat/octave": (), "compat/r": (), "tools": (), "examples": (), "benchmarks": (),
 }
 
 # sets of benchmarks/prepare.c whose names are words too, and count as sets by what follows

@@ -7,7 +7,7 @@ Every fenced block is checked, or the test fails:
   sh    run as it stands, in a folder of the page's own that has the source's data, examples and benchmarks, with the hinge command
         in PATH and the library where pkg-config finds it. It must succeed.
   python  a session: python/test looks whether it comes out so
-  octave  as python, by test_octave.sh
+  octave, r  as python, by test_octave.sh and test_r.sh
   text  what the example before it prints; "..." stands for what differs from machine to machine.
 An HTML comment on the line before a block says what is special about it:
   file: NAME            written there, for the sh blocks that follow (a C file must compile by itself)
@@ -179,7 +179,7 @@ def check_blocks(page, text, folder):
             check_script(page, content)
         elif kind not in ("", "needs", "output not shown"):
             fail(page, f"what is '{note}'?")
-        elif language in ("python", "octave"):
+        elif language in ("python", "octave", "r"):
             pass
         elif language == "c":
             got = output_of_program(page, content, folder) if "int main" in content else next(outputs, "")

@@ -30,7 +30,9 @@ def read(*path):
 def check_versions():
     version = re.escape(fill.version())
     for path, pattern in {"debian/changelog": rf"hinge \({version}\)", "CITATION.cff": rf"(?m)^version: {version}$",
-                          "CHANGELOG.md": rf"(?m)^## {version}\b", "compat/octave/DESCRIPTION": rf"(?m)^Version: {version}$"}.items():
+                          "CHANGELOG.md": rf"(?m)^## {version}\b", "compat/r/DESCRIPTION": rf"(?m)^Version: {version}$",
+                          "compat/octave/DESCRIPTION": rf"(?m)^Version: {version}$",
+                          "doc/octave-r.md": rf"hinge_{version}.tar.gz"}.items():
         if not re.search(pattern, read(source, path)):
             wrong.append(f"{path} does not have version {fill.version()}")
     if read(source, "compat/octave/COPYING") != read(source, "LICENSE"):
