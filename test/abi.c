@@ -20,6 +20,7 @@ int main(void)
     SHOW(hinge_progress);
     SHOW(hinge_params);
     SHOW(hinge_stages);
+    SHOW(hinge_targets);
     SHOW(hinge_report);
     SHOW(hinge_predict_report);
     SHOW(hinge_predict_options);

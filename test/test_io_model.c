@@ -73,7 +73,7 @@ static void check_equal(const struct hinge_model *a, const struct hinge_model *b
 /* Three classes, four SVs, three features; one SV is all 0, and the highest feature is used. */
 static struct hinge_model *three_classes(hinge_kernel kernel)
 {
-    struct hinge_model *m = hg_model_new(HINGE_C_SVC, kernel, HINGE_ONE_VS_ONE, 3, 4, 3);
+    struct hinge_model *m = hg_model_new(HINGE_C_SVC, kernel, HINGE_ONE_VS_ONE, 3, 0, 4, 3);
     assert_non_null(m);
     const double rho[] = { 0.25, -1.0 / 3, 1e-20 }, labels[] = { 2, -1, 7 };
     const double coef[] = { 1, -0.5, -0.5, 0, 0.1, 0, 2, -1e-5 };
@@ -498,7 +498,7 @@ TEST(damaged)
 TEST(saves_exactly)
 {
     enum { N = 3000, D = 50 };
-    struct hinge_model *model = hg_model_new(HINGE_C_SVC, hinge_kernel_rbf(1.0 / 3), HINGE_ONE_VS_ONE, 2, N, D);
+    struct hinge_model *model = hg_model_new(HINGE_C_SVC, hinge_kernel_rbf(1.0 / 3), HINGE_ONE_VS_ONE, 2, 0, N, D);
     assert_non_null(model);
     uint64_t seed = 7;
     model->labels[0] = 1;

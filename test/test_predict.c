@@ -22,7 +22,7 @@
 static hinge_model *model_of(hinge_task task, hinge_kernel kernel, const struct set *sv, double size, double rho,
                              uint64_t *seed)
 {
-    hinge_model *m = hg_model_new(task, kernel, HINGE_ONE_VS_ONE, 2, sv->n, sv->d);
+    hinge_model *m = hg_model_new(task, kernel, HINGE_ONE_VS_ONE, 2, 0, sv->n, sv->d);
     m->rho[0] = rho;
     memcpy(m->sv, sv->x, sv->n * sv->d * sizeof *m->sv);
     for (size_t i = 0; i < sv->n; i++) {
@@ -485,7 +485,7 @@ static double plain_label(const hinge_model *m, const long double *f)
 static hinge_model *twelve_classes(hinge_kernel kernel, hinge_multiclass multiclass, const struct set *sv, double size,
                                    uint64_t *seed)
 {
-    hinge_model *m = hg_model_new(HINGE_C_SVC, kernel, multiclass, 12, sv->n, sv->d);
+    hinge_model *m = hg_model_new(HINGE_C_SVC, kernel, multiclass, 12, 0, sv->n, sv->d);
     memcpy(m->sv, sv->x, sv->n * sv->d * sizeof *m->sv);
     for (size_t c = 0; c < 12; c++)
         m->labels[c] = (double)(c * c), m->class_sv[c] = sv->n / 12;

@@ -466,6 +466,30 @@ typedef struct hinge_model hinge_model;
 HINGE_API hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y,
                                    const hinge_params *params, hinge_report *report, hinge_error *err);
 
+/* Many targets of the same rows: outputs of a regression, labels of a row that has several, bootstraps. */
+typedef struct hinge_targets {
+    size_t n;              /* how many; >= 1 */
+    const double *y;       /* [n * rows] one target after the other: that of row i is y[t * rows + i] */
+    const double *weights; /* [n * rows] in the same order, >= 0, beside params.weights; 0: the row is left out of this
+                            * target. NULL: all 1 */
+    const double *C, *p;   /* [n] each, of each target; NULL: those of params */
+} hinge_targets;
+
+/* Trains on the rows of x once for each target, and makes one model of all: its problem t is that of target t,
+ * hinge_predict sets decisions[rows * n] to their values (labels are refused: it has none), and support vectors that
+ * targets share are one. Kernel rows that are dear to make are made once for all targets: of few points with many
+ * features as the whole matrix K in double (report.path: "whole"), of more points as targets ask for them ("rows
+ * shared"). Rows that are cheap each target makes for itself. Targets are solved side by side, one thread each, where
+ * there is memory for it. Each target's solution is that of hinge_train, to eps.
+ * Tasks are epsilon-SVR, nu-SVR, quantile, and C-SVC of labels +1 and -1 (class_weights by these), whose values are the
+ * decision values: > 0 is +1. The model of C-SVC is kept as one of epsilon-SVR. It is saved in a file that LIBSVM
+ * refuses. hinge_model_locate, _certify and _calibrate do not take it; params.probability is refused, and so is C-SVC's
+ * C = INFINITY. Otherwise as hinge_train. */
+HINGE_API hinge_status hinge_train_many(hinge_model **model, const hinge_matrix *x, const hinge_targets *targets,
+                                        const hinge_params *params, hinge_report *report, hinge_error *err);
+/* Returns how many targets a model of hinge_train_many has; 0: another model. */
+HINGE_API size_t hinge_model_n_targets(const hinge_model *model);
+
 /* Frees a model and all that it owns; NULL is fine. */
 HINGE_API void hinge_model_free(hinge_model *model);
 

@@ -206,6 +206,8 @@ static hinge_status find_beta(const hinge_model *m, const struct hg_problem *pr,
 /* Refuses a model that is not one of the problem: of other problems, features, task, kernel type or tau. */
 static hinge_status check_model(const hinge_model *m, const struct hg_problem *pr, hinge_error *err)
 {
+    if (m->n_targets > 0)
+        return hg_fail(err, HINGE_EINVAL, "model: one of many targets has no certificate");
     if (pr->n_problems != m->n_problems || (m->sv != NULL && pr->d != m->d) || pr->params.task != m->task)
         return hg_fail(err, HINGE_EINVAL,
                        "model: not one of these data and parameters (%zu problems of %zu features, "

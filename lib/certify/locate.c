@@ -174,6 +174,8 @@ hinge_status hinge_model_locate(hinge_model *m, const hinge_matrix *x, const dou
     HG_TRY(hg_matrix_check(x, "x", err));
     if (m->sv != NULL && m->n_sv > 0 && x->cols != m->d)
         return hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);
+    if (m->n_targets > 0)
+        return hg_fail(err, HINGE_EINVAL, "model: one of many targets is not located");
     if (m->labels != NULL && y == NULL)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but the model's support vectors have labels");
     HG_TRY(hg_find_rows(m, x, y, NULL, &index, missing, err));

@@ -3,8 +3,9 @@
  * first part makes the problem over distinct points once for a training; the second takes one two-class problem of it
  * to a solver and back.
  *
- * Nothing switches it off for kernels of dot products; a test that wants rows apart gives the same kernel as a function
- * of the user's own or as a precomputed matrix, where rows are not compared.
+ * Many targets, by which equal rows may differ, go without. Otherwise nothing switches it off for kernels of dot
+ * products; a test that wants rows apart gives the same kernel as a function of the user's own or as a precomputed
+ * matrix, where rows are not compared.
  */
 #include "lib/data/distinct.h"
 
@@ -104,7 +105,7 @@ hinge_status hg_distinct_init(struct hg_distinct *d, const struct hg_problem *wh
     hinge_status status = HINGE_OK;
     *d = (struct hg_distinct){ .problem = *whole };
     const struct hg_kernel_row *row = hg_kernel_row(whole->params.kernel.type);
-    if (!hg_kernel_is_of_features(row) || whole->n_problems == 0)
+    if (!hg_kernel_is_of_features(row) || whole->n_problems == 0 || whole->targets != NULL)
         return HINGE_OK;
     if (!row->of_distance)
         status = hg_equal_find(&whole->points, whole->threads, &found, err);

@@ -144,15 +144,17 @@ static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error 
     return status;
 }
 
-/* Takes rows in their order as one range of points, for regression and one-class, which have one problem. n_classes is
- * 2, as LIBSVM's files tell of such models. */
+/* Takes rows in their order as one range of points, for regression and one-class, which have one problem, and for many
+ * targets. n_classes is 2, as LIBSVM's files tell of such models. */
 static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error *err)
 {
-    HG_TRY(hg_check_finite(pr->y, pr->task->regresses ? n : 0, "y: the target of row", err));
+    HG_TRY(hg_check_finite(pr->y, pr->task->regresses && pr->targets == NULL ? n : 0, "y: the target of row", err));
     for (size_t i = 0; i < n; i++)
         add_row(pr, (uint32_t)i, 1);
+    if (pr->targets != NULL && pr->n > 0)
+        HG_TRY(hg_targets_check(pr, err));
     pr->n_classes = 2;
-    pr->n_problems = 1;
+    pr->n_problems = pr->targets != NULL ? pr->targets->n : 1;
     HG_TRY(HG_MAKE(err, "the range of rows", HG_ZEROS(pr->start, 2)));
     pr->start[1] = pr->n;
     return pr->n > 0 ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
@@ -164,6 +166,8 @@ static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
 {
     const hinge_params *p = &pr->params;
     double sum = 0, C = pr->task->uses_C && isfinite(p->C) ? HG_MAX(p->C, 1.0) : 1;
+    if (pr->targets != NULL)
+        C = hg_targets_most(pr, C);
     for (size_t i = 0; i < pr->n; i++)
         sum += C * pr->weight[i];
     return sum <= DBL_MAX / 8
@@ -275,30 +279,42 @@ static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
     return hg_problem_look(pr, err);
 }
 
-hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y, const hinge_params *params,
-                             hinge_error *err)
+/* Checks, chooses threads by counted work, and fills the problem, which is empty but for what the callers below say;
+ * what was made is freed on failure. */
+static hinge_status init(struct hg_problem *pr, const hinge_matrix *x, const double *y, const hinge_params *params,
+                         hinge_error *err)
 {
-    return hg_problem_init_known(pr, x, y, params, NULL, 0, err);
-}
-
-/* Checks, chooses threads by counted work, and fills the problem; what was made is freed on failure. */
-hinge_status hg_problem_init_known(struct hg_problem *pr, const hinge_matrix *x, const double *y,
-                                   const hinge_params *params, const double *labels, size_t n, hinge_error *err)
-{
-    memset(pr, 0, sizeof *pr);
-    pr->known = labels;
-    pr->n_known = n;
     HG_TRY(check_problem(x, y, params, &pr->params, err));
     pr->threads = hg_kernel_team(&pr->params.kernel, pr->params.threads, (double)x->rows * (double)x->rows, x->cols);
     pr->x = *x;
     pr->y = y;
     pr->d = x->cols;
     pr->task = hinge_task_info(params->task);
-    pr->classifies = pr->task->classifies;
+    pr->classifies = pr->task->classifies && pr->targets == NULL;
     hinge_status status = fill_problem(pr, err);
     if (status != HINGE_OK)
         hg_problem_free(pr);
     return status;
+}
+
+hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y, const hinge_params *params,
+                             hinge_error *err)
+{
+    return hg_problem_init_known(pr, x, y, params, NULL, 0, err);
+}
+
+hinge_status hg_problem_init_known(struct hg_problem *pr, const hinge_matrix *x, const double *y,
+                                   const hinge_params *params, const double *labels, size_t n, hinge_error *err)
+{
+    *pr = (struct hg_problem){ .known = labels, .n_known = n };
+    return init(pr, x, y, params, err);
+}
+
+hinge_status hg_problem_init_many(struct hg_problem *pr, const hinge_matrix *x, const hinge_targets *targets,
+                                  const hinge_params *params, hinge_error *err)
+{
+    *pr = (struct hg_problem){ .targets = targets };
+    return init(pr, x, targets->y, params, err);
 }
 
 void hg_problem_free(struct hg_problem *pr)
@@ -520,20 +536,23 @@ void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint
 
 /* Makes the QP in this order: sums by weights, boxes and linear terms, then the start, which is brought into its boxes
  * and to its sums by hg_qp_project. subset [n] has the first class's points first, as hg_problem_points puts them. */
-hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n, struct hg_qp *qp,
-                           double *sums, hinge_error *err)
+hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,
+                           struct hg_qp *qp, double *sums, hinge_error *err)
 {
-    size_t n_first = hg_problem_firsts(pr, p);
+    size_t n_first = hg_problem_firsts(problem, p);
+    struct hg_problem own = *problem, *pr = &own; /* with C and p of its own, where it is one of many targets */
     double weight[2] = { 0, 0 };
+    hg_target_params(problem->targets, p, &own.params);
     for (size_t k = 0; k < n; k++)
-        weight[k >= n_first] += pr->weight[subset[k]];
+        weight[k >= n_first] += hg_entry_of(pr, p, subset[k], true).weight;
     HG_TRY(hg_problem_sums(pr, p, weight[0], weight[1], sums, err));
     HG_TRY(hg_qp_init(qp, n, pr->task->two_sums ? 2 : 1, err));
     qp->no_sum = pr->params.no_bias;
     qp->kink = pr->task->uses_p ? pr->params.p : 0;
-    for (size_t k = 0; k < n; k++)
-        hg_problem_box(&pr->params, pr->weight[subset[k]], pr->y != NULL ? pr->y[pr->order[subset[k]]] : 0, k < n_first,
-                       qp, k);
+    for (size_t k = 0; k < n; k++) {
+        struct hg_entry e = hg_entry_of(pr, p, subset[k], k < n_first);
+        hg_problem_box(&pr->params, e.weight, e.y, e.positive, qp, k);
+    }
     if (pr->params.beta0 != NULL) {
         HG_TRY(hg_check_finite(pr->params.beta0 + p * pr->x.rows, pr->x.rows, "beta0: coefficient", err));
         hg_problem_take(pr, pr->params.beta0 + p * pr->x.rows, subset, qp, sums);

@@ -12,10 +12,11 @@
  * all arrays by point are in the order of `order`. hg_problem_init makes it and hg_problem_free frees it; x, y and what
  * params point at are the caller's, and must outlive it. Nothing changes once it is made, so threads may share it. */
 struct hg_problem {
-    hinge_params params;        /* resolved */
-    const hinge_task_row *task; /* their task's */
-    hinge_matrix x;             /* the caller's */
-    const double *y;            /* the caller's; NULL for one-class */
+    hinge_params params;          /* resolved */
+    const hinge_task_row *task;   /* their task's */
+    hinge_matrix x;               /* the caller's */
+    const double *y;              /* the caller's; NULL for one-class */
+    const hinge_targets *targets; /* the caller's: problem p is that of target p, all of regressions' layout; or NULL */
     bool classifies, one_vs_rest;
     int threads;     /* asked for; 1 where the problem is too small to share */
     size_t n, d;     /* rows used (weight > 0), features */
@@ -36,6 +37,9 @@ struct hg_problem {
 
 hinge_status hg_problem_init(struct hg_problem *problem, const hinge_matrix *x, const double *y,
                              const hinge_params *params, hinge_error *err);
+/* Does the same for many targets. */
+hinge_status hg_problem_init_many(struct hg_problem *problem, const hinge_matrix *x, const hinge_targets *targets,
+                                  const hinge_params *params, hinge_error *err);
 /* Does the same for a model that there is: its classes, of these labels (NULL: it has none), are the problem's in its
  * order. EINVAL: as many others are. */
 hinge_status hg_problem_init_known(struct hg_problem *problem, const hinge_matrix *x, const double *y,
@@ -83,6 +87,18 @@ hinge_status hg_problem_sums(const struct hg_problem *problem, size_t p, double 
  * its layers are held to. */
 hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,
                            struct hg_qp *qp, double *sums, hinge_error *err);
+
+/* targets.c: checks what many targets say of their rows; the largest product of a C, which is `most` or larger, and a
+ * weight of theirs; C and p of one of them (targets NULL: they stay as they are). */
+hinge_status hg_targets_check(const struct hg_problem *problem, hinge_error *err);
+double hg_targets_most(const struct hg_problem *problem, double most);
+void hg_target_params(const hinge_targets *targets, size_t p, hinge_params *params);
+/* Returns a point as problem p sees it, of whose first class it is, or not. */
+struct hg_entry {
+    double weight, y;
+    bool positive; /* classification: of the first class, or of label +1 */
+};
+struct hg_entry hg_entry_of(const struct hg_problem *problem, size_t p, uint32_t point, bool is_first);
 
 /* Puts coefficients as a model has them, by the caller's rows, into the QP; nu-SVC's remain divided by r, and nu-SVR's
  * are not shared between both sides where sums is NULL. */

@@ -14,13 +14,13 @@
  *     -1 2:1
  *
  * What LIBSVM has no words for stands under keys of hinge's own, which it refuses: hinge_label, hinge_kernel,
- * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_scale_factor and hinge_scale_offset, with them
- * hinge_scale_origin and hinge_scale_base or neither (a number a feature), hinge_training (parameters). Of the line
- * "SV" LIBSVM reads the first word only, so that more may stand in it: "SV hinge_features 5", the number of features
- * where no support vectors tell it; "SV hinge_tau 0.9", the level of a quantile regression, which is an epsilon_svr to
- * LIBSVM and predicts as one; "SV hinge_names 2 1 length width species", the names of two features and of one target;
- * last "SV hinge_words cat dog", the words that the labels 1 and 2 stand for. In these %20 is a blank and %25 a percent
- * sign.
+ * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_targets (so many coefficients a vector, and
+ * rho), hinge_scale_factor and hinge_scale_offset, with them hinge_scale_origin and hinge_scale_base or neither (a
+ * number a feature), hinge_training (parameters). Of the line "SV" LIBSVM reads the first word only, so that more may
+ * stand in it: "SV hinge_features 5", the number of features where no support vectors tell it; "SV hinge_tau 0.9", the
+ * level of a quantile regression, which is an epsilon_svr to LIBSVM and predicts as one; "SV hinge_names 2 1 length
+ * width species", the names of two features and of one target; last "SV hinge_words cat dog", the words that the labels
+ * 1 and 2 stand for. In these %20 is a blank and %25 a percent sign.
  */
 #include "lib/model/model.h"
 #include "lib/data/params.h"
@@ -46,6 +46,7 @@ enum key {
     GAMMA,
     COEF0,
     MULTICLASS,
+    TARGETS,
     NR_CLASS,
     TOTAL_SV,
     RHO,
@@ -84,7 +85,8 @@ enum trait {
     ODD_LABELS = 128,
     ONE_VS_REST = 256,
     HAS_WIDTH = 512,
-    ONE_CLASS = 1024
+    ONE_CLASS = 1024,
+    MANY = 2048
 };
 
 /* Tells all traits of a model as far as it is read. */
@@ -98,7 +100,8 @@ static unsigned traits_of(const struct hinge_model *m)
            (m->kernel.type != HINGE_PRECOMPUTED ? FEATURES : ANY) | (task->classifies ? CLASSES : ANY) |
            (task->classifies && (whole || !known) ? WHOLE_LABELS : ANY) |
            (task->classifies && !whole ? ODD_LABELS : ANY) | (m->multiclass == HINGE_ONE_VS_REST ? ONE_VS_REST : ANY) |
-           (!task->one_class && !task->uses_tau ? HAS_WIDTH : ANY) | (task->one_class ? ONE_CLASS : ANY);
+           (!task->one_class && !task->uses_tau ? HAS_WIDTH : ANY) | (task->one_class ? ONE_CLASS : ANY) |
+           (m->n_targets > 0 ? MANY : ANY);
 }
 
 static bool has_trait(const struct hinge_model *m, unsigned trait)
@@ -126,6 +129,7 @@ static const struct key_row {
     [GAMMA] = { "gamma", REAL, USES_GAMMA, AT(kernel.gamma), 0, NULL },
     [COEF0] = { "coef0", REAL, USES_COEF0, AT(kernel.coef0), 0, NULL },
     [MULTICLASS] = { "hinge_multiclass", WORD, ONE_VS_REST, 0, 0, NULL },
+    [TARGETS] = { "hinge_targets", COUNT, MANY, AT(n_targets), 0, NULL },
     [NR_CLASS] = { "nr_class", COUNT, ANY, AT(n_classes), 0, NULL },
     [TOTAL_SV] = { "total_sv", COUNT, ANY, AT(n_sv), 0, NULL },
     [RHO] = { "rho", REALS, ANY, AT(rho), AT(n_problems), NULL },
@@ -390,6 +394,9 @@ static bool read_sizes(struct reader *r)
 {
     struct hinge_model *m = r->model;
     const struct hg_line *line = &r->lines[MULTICLASS];
+    if (has(r, TARGETS) && (has_trait(m, CLASSES) || has_trait(m, ONE_CLASS)))
+        return refuse(r, TARGETS, "of a task that is no regression");
+    m->n_targets = has(r, TARGETS); /* read below */
     for (enum key key = DEGREE; key <= TOTAL_SV; key++)
         if (rows[key].shape != WORD && has_trait(m, rows[key].in) && !read_one(r, key))
             return false;
@@ -403,7 +410,9 @@ static bool read_sizes(struct reader *r)
     if (has(r, MULTICLASS) && (!has_trait(m, CLASSES) || k < 3))
         return refuse(r, MULTICLASS, "with less than three classes");
     m->multiclass = has(r, MULTICLASS) ? HINGE_ONE_VS_REST : HINGE_ONE_VS_ONE;
-    m->n_problems = has_trait(m, CLASSES) ? hg_count_problems(m->multiclass, k) : 1;
+    if (has(r, TARGETS) && m->n_targets == 0)
+        return refuse(r, TARGETS, "is too small");
+    m->n_problems = has_trait(m, CLASSES) ? hg_count_problems(m->multiclass, k) : HG_MAX(m->n_targets, (size_t)1);
     return true;
 }
 

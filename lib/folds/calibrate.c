@@ -413,6 +413,8 @@ hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double
     double *decision;
     if (m == NULL || x == NULL)
         return hg_fail(err, HINGE_EINVAL, "model or x: NULL");
+    if (m->n_targets > 0)
+        return hg_fail(err, HINGE_EINVAL, "model: one of many targets is not calibrated");
     if (hinge_task_info(m->task)->uses_tau)
         return hg_fail(err, HINGE_EINVAL, "model: a quantile is no mean that targets spread around");
     if (y == NULL && !hinge_task_info(m->task)->one_class)

@@ -20,7 +20,8 @@ static double fold_eps(const hinge_params *p)
  * decision values of folds that the training has found on its way (refold) spare the calibration its trainings. *model
  * and *report are written only when all has gone well. */
 static hinge_status train_whole(struct hg_peers *peers, hinge_model **model, const hinge_matrix *x, const double *y,
-                                const hinge_params *params, hinge_report *report, hinge_error *err)
+                                const hinge_targets *targets, const hinge_params *params, hinge_report *report,
+                                hinge_error *err)
 {
     struct hg_scaled scaled;
     hinge_report r = { 0 };
@@ -33,7 +34,7 @@ static hinge_status train_whole(struct hg_peers *peers, hinge_model **model, con
     struct hg_refold refold = { .folds = HG_FOLDS, .eps = fold_eps(params) };
     bool calibrates = params->probability && peers == NULL;
     bool refolds = calibrates && params->scaling == NULL; /* otherwise each fold has its own scaling */
-    hinge_status status = hg_train(peers, &m, &scaled.x, y, &scaled.params, refolds ? &refold : NULL, &r, err);
+    hinge_status status = hg_train(peers, &m, &scaled.x, y, targets, &scaled.params, refolds ? &refold : NULL, &r, err);
     if (status == HINGE_OK && params->scaling != NULL)
         status = hinge_scaling_attach(&scaled.scaling, m, err);
     r.memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
@@ -58,7 +59,7 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_params_team(params, x, y, 1))
-    status = train_whole(NULL, model, x, y, params, report, err);
+    status = train_whole(NULL, model, x, y, NULL, params, report, err);
     return status;
 }
 
@@ -67,6 +68,25 @@ hinge_status hg_train_by_peers(struct hg_peers *peers, hinge_model **model, cons
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_params_team(params, x, y, 1))
-    status = train_whole(peers, model, x, y, params, report, err);
+    status = train_whole(peers, model, x, y, NULL, params, report, err);
+    return status;
+}
+
+hinge_status hinge_train_many(hinge_model **model, const hinge_matrix *x, const hinge_targets *targets,
+                              const hinge_params *params, hinge_report *report, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_NEED(err, params, "params");
+    HG_NEED(err, targets, "targets");
+    HG_NEED(err, targets->y, "targets: y");
+    if (targets->n == 0)
+        return hg_fail(err, HINGE_EINVAL, "targets: none");
+    if (params->task == HINGE_NU_SVC || params->task == HINGE_ONE_CLASS)
+        return hg_fail(err, HINGE_EINVAL, "task: %s has no many targets", hinge_task_info(params->task)->keyword);
+    if (params->probability || hg_params_hard(params))
+        return hg_fail(err, HINGE_EINVAL, "%s: not for many targets",
+                       params->probability ? "probability" : "C: infinity");
+    HG_TEAM(hg_params_team(params, x, targets->y, targets->n))
+    status = train_whole(NULL, model, x, NULL, targets, params, report, err);
     return status;
 }

@@ -119,7 +119,7 @@ static hinge_status validate_at_once(struct validation *v, hinge_report *report,
     struct hg_refold refold = { .fold = v->fold, .folds = v->folds, .eps = pr->params.eps, .arg = v,
                                 .predict = pr->n_problems > 1 ? predict_fold : NULL };
     hinge_model *model = NULL; /* nobody wants it */
-    hinge_status status = hg_train(NULL, &model, v->jobs.x, v->jobs.y, &pr->params, &refold, report, err);
+    hinge_status status = hg_train(NULL, &model, v->jobs.x, v->jobs.y, NULL, &pr->params, &refold, report, err);
     hinge_model_free(model);
     bool known = status == HINGE_OK && refold.start != NULL;
     bool solved = known && hg_refold_solved(&refold, pr->n_problems);

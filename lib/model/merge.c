@@ -34,7 +34,7 @@ static size_t number(const hinge_model *m, const uint32_t *first, uint32_t *to, 
 static hinge_model *merged_of(const hinge_model *m, const uint32_t *to, const uint32_t *stays, size_t count)
 {
     size_t classes = m->labels != NULL ? m->n_classes : 2;
-    hinge_model *one = hg_model_new(m->task, m->kernel, m->multiclass, classes, count, m->d);
+    hinge_model *one = hg_model_new(m->task, m->kernel, m->multiclass, classes, m->n_targets, count, m->d);
     if (one == NULL)
         return NULL;
     memcpy(one->rho, m->rho, m->n_problems * sizeof *one->rho);

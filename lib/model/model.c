@@ -18,7 +18,7 @@
 size_t hg_model_coef_rows(const hinge_model *model)
 {
     if (!hinge_task_info(model->task)->classifies)
-        return 1;
+        return HG_MAX(model->n_targets, (size_t)1);
     return model->multiclass == HINGE_ONE_VS_REST ? model->n_classes : model->n_classes - 1;
 }
 
@@ -32,9 +32,7 @@ static size_t pair_number(size_t k, size_t first, size_t second)
  * otherwise, as LIBSVM has it; of one-versus-rest row m is problem m. */
 size_t hg_coef_problem(const hinge_model *m, size_t c, size_t row)
 {
-    if (!hinge_task_info(m->task)->classifies)
-        return 0;
-    if (m->multiclass == HINGE_ONE_VS_REST)
+    if (!hinge_task_info(m->task)->classifies || m->multiclass == HINGE_ONE_VS_REST)
         return row;
     size_t other = row < c ? row : row + 1;
     return pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other));
@@ -69,7 +67,7 @@ bool hg_next_coef(const hinge_model *m, struct hg_coef *at)
 /* Makes a model's own arrays, each in a block of its own, as some are replaced later. sv is not cleared, since training
  * and files fill all of it. */
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
-                          size_t n_sv, size_t d)
+                          size_t n_targets, size_t n_sv, size_t d)
 {
     bool classifies = hinge_task_info(task)->classifies, ok = true;
     hinge_model *m = hg_zalloc(1, sizeof *m);
@@ -81,7 +79,8 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
     m->n_sv = n_sv;
     m->n_classes = classifies ? n_classes : 2;
     m->multiclass = classifies && n_classes > 2 ? multiclass : HINGE_ONE_VS_ONE;
-    m->n_problems = classifies ? hg_count_problems(multiclass, n_classes) : 1;
+    m->n_targets = n_targets;
+    m->n_problems = classifies ? hg_count_problems(multiclass, n_classes) : HG_MAX(n_targets, (size_t)1);
     if (classifies)
         ok = HG_ROOM(HG_ZEROS(m->labels, n_classes)) && HG_ROOM(HG_ZEROS(m->class_sv, n_classes));
     ok = ok && HG_ROOM(HG_ZEROS(m->rho, m->n_problems)) && HG_ROOM(HG_ZEROS(m->coef, hg_model_coef_rows(m) * n_sv));

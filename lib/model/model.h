@@ -31,7 +31,8 @@ struct hinge_model {
     hinge_multiclass multiclass; /* one-vs-one where there are fewer than three classes */
     size_t d;                    /* features; precomputed: columns of the kernel matrix it needs */
     size_t n_classes;            /* 2 for regression and one-class; 1 if training saw one class only */
-    size_t n_problems;           /* n_classes (n_classes - 1) / 2; 1 for regression and one-class */
+    size_t n_targets;            /* of hinge_train_many; 0: another model */
+    size_t n_problems;           /* n_classes (n_classes - 1) / 2; n_targets or 1 for regression, 1 for one-class */
     size_t n_sv;
     double *labels;          /* [n_classes] classification; otherwise NULL */
     hinge_words words;       /* of labels; count 0: they are numbers */
@@ -138,14 +139,14 @@ enum hg_training_field {
     HG_TRAINING_FIELDS
 };
 
-/* Returns the rows of coef: n_classes - 1 (one-vs-rest: n_classes), and 1 for regression and one-class. A model of one
- * class has none. */
+/* Returns the rows of coef: n_classes - 1 (one-vs-rest: n_classes), and for regression and one-class a row a problem. A
+ * model of one class has none. */
 size_t hg_model_coef_rows(const hinge_model *model);
 
 /* Allocates a model with room for its arrays (sv unless precomputed, sv_serial if so; sv_index, objectives not),
- * all cleared but sv. NULL without memory. */
+ * all cleared but sv. n_targets: as the model has it. NULL without memory. */
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
-                          size_t n_sv, size_t d);
+                          size_t n_targets, size_t n_sv, size_t d);
 
 /* Fills the derived part. The last step of training and of loading. */
 hinge_status hg_model_finish(hinge_model *model, int threads, hinge_error *err);

@@ -80,7 +80,7 @@ static bool label_is_open(const hinge_model *m, const double *decision, const do
 {
     size_t k = m->n_classes, *unsure = votes + k;
     bool rest = m->multiclass == HINGE_ONE_VS_REST;
-    if (m->n_problems == 1)
+    if (m->n_problems == 1 || m->n_targets > 0)
         return !hinge_task_info(m->task)->regresses && fabs(decision[0]) <= size[0];
     size_t best = hg_vote(k, rest, decision, size, votes);
     for (size_t c = 0; c < k; c++)
@@ -525,6 +525,8 @@ static hinge_status predict_checked(const hinge_model *m, const hinge_matrix *x,
 {
     const hinge_predict_options *o = options != NULL ? options : &none;
     hinge_status status = check(m, x, o, err);
+    if (status == HINGE_OK && m->n_targets > 0 && labels != NULL)
+        return hg_fail(err, HINGE_EINVAL, "labels: a model of many targets has none; their values are decisions");
     if (status != HINGE_OK || x == NULL)
         return status;
     const hinge_model *of = m->merged != NULL ? m->merged : m;

@@ -110,7 +110,7 @@ hinge_status hinge_linear_model(hinge_model **model, const double *w, size_t d, 
     HG_TRY(hg_check_finite(w, d, "w: weight", err));
     if (!isfinite(b) || !isfinite(positive) || !isfinite(negative) || positive == negative)
         return hg_fail(err, HINGE_EINVAL, "b, labels: %g, %g, %g: not finite, or equal labels", b, positive, negative);
-    hinge_model *m = hg_model_new(HINGE_C_SVC, hinge_kernel_linear(), HINGE_ONE_VS_ONE, 2, 1, d);
+    hinge_model *m = hg_model_new(HINGE_C_SVC, hinge_kernel_linear(), HINGE_ONE_VS_ONE, 2, 0, 1, d);
     if (m == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu features", d);
     m->kernel.gamma = 1.0 / (double)HG_MAX(d, (size_t)1);

@@ -142,11 +142,11 @@ static void fill_coef(const struct hg_training *t, const uint32_t *number, hinge
         hg_problem_pair(pr, p, &a, &b);
         for (size_t k = 0; k < s->n_sv; k++) {
             bool first = s->point[k] < pr->start[a + 1];
-            size_t row = !pr->classifies ? 0 : pr->one_vs_rest ? p : first ? b - 1 : a;
+            size_t row = !pr->classifies || pr->one_vs_rest ? p : first ? b - 1 : a;
             m->coef[row * m->n_sv + number[s->point[k]]] = s->beta[k];
         }
         m->rho[p] = s->rho;
-        m->tube = m->task == HINGE_NU_SVR ? (s->bias[0] - s->bias[1]) / 2 : 0;
+        m->tube = m->task == HINGE_NU_SVR && pr->targets == NULL ? (s->bias[0] - s->bias[1]) / 2 : 0;
         m->objectives[p] = s->report.objective;
     }
 }
@@ -156,7 +156,10 @@ hinge_status hg_empty_model(const struct hg_problem *pr, size_t rows, size_t n_s
 {
     const hinge_params *p = &pr->params;
     size_t d = p->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
-    hinge_model *m = *out = hg_model_new(p->task, p->kernel, p->multiclass, pr->n_classes, n_sv, d);
+    size_t n_targets = pr->targets != NULL ? pr->n_problems : 0;
+    hinge_task task =
+        n_targets > 0 && p->task == HINGE_C_SVC ? HINGE_EPSILON_SVR : p->task; /* labels +-1 have no names */
+    hinge_model *m = *out = hg_model_new(task, p->kernel, p->multiclass, pr->n_classes, n_targets, n_sv, d);
     bool ok = m != NULL && (m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index)) != NULL &&
               (m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives)) != NULL;
     if (!ok)

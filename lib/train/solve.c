@@ -189,6 +189,17 @@ static hinge_status look_again(struct work *w, double eps, struct hg_smo_result 
     return HINGE_OK;
 }
 
+/* Runs SMO by the matrix that many targets share. */
+static hinge_status run_by_shared(struct work *w, const struct hg_smo_options *o, struct hg_smo_result *smo)
+{
+    struct hg_whole view;
+    HG_TRY(hg_whole_view(&view, &w->t->shared, o->threads, w->err));
+    hinge_status status = hg_block_smo(&w->reduced.qp, &view.super, &view.super, o, smo, w->err);
+    w->s->is_whole = true;
+    hg_whole_free(&view);
+    return status;
+}
+
 /* Runs SMO by a source's rows, or by the whole matrix of them, where that pays and there is memory for it. */
 static hinge_status run_by(struct work *w, struct hg_gram *gram, const struct hg_smo_options *o,
                            struct hg_smo_result *smo)
@@ -198,6 +209,8 @@ static hinge_status run_by(struct work *w, struct hg_gram *gram, const struct hg
     struct hg_whole whole;
     hinge_stages stages = { 0 };
     double begin = hg_now();
+    if (w->t->shared.k != NULL)
+        return run_by_shared(w, o, smo);
     rows->stages = o->profile ? &stages : NULL;
     w->s->is_whole = w->t->is_whole && rows->order == NULL && hg_whole_init(&whole, rows, &o->halt, NULL) == HINGE_OK;
     rows->stages = NULL;

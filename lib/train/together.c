@@ -1,7 +1,7 @@
 /*
- * Problems of one-versus-rest begin on one Gram: all of them have the same points, and a kernel row that one needs
- * serves the others (solver/smo/many.h). What they come to side by side is where each problem's own run begins
- * (solve.c), which proves it, or goes on by rows of its own. Read training.h first.
+ * Problems of one-versus-rest, and those of many targets, begin on one Gram: all of them have the same points, and a
+ * kernel row that one needs serves the others (solver/smo/many.h). What they come to side by side is where each
+ * problem's own run begins (solve.c), which proves it, or goes on by rows of its own. Read training.h first.
  *
  * Where values are dear, one-versus-rest takes half to two thirds of the processor time (doc/tried.md). Where they cost
  * less, or all rows are more than memory is cheap for (MOST_BYTES), each problem makes rows of its own. It does so too
@@ -49,9 +49,10 @@ static bool may_begin(const struct hg_training *t)
 {
     const hinge_params *p = t->params;
     const struct hg_problem *pr = &t->distinct.problem;
-    return pr->one_vs_rest && p->task == HINGE_C_SVC && !hg_params_hard(p) && p->beta0 == NULL && p->max_iter == 0 &&
-           p->working_set == 0 && p->eps >= HG_F32_EPS && t->refold == NULL && hg_wants_f32(t) && pr->n > FEW &&
-           t->cells.count == 0 && hg_lowrank_inside(pr, pr->n) == 0;
+    bool alike = pr->targets != NULL ? !pr->task->two_sums : pr->one_vs_rest && p->task == HINGE_C_SVC;
+    return alike && !hg_params_hard(p) && !hg_params_hard_tube(p) && p->beta0 == NULL && p->max_iter == 0 &&
+           p->working_set == 0 && p->eps >= HG_F32_EPS && t->shared.k == NULL && t->refold == NULL && hg_wants_f32(t) &&
+           pr->n > FEW && t->cells.count == 0 && hg_lowrank_inside(pr, pr->n) == 0;
 }
 
 /* Makes problem p at beta = 0, whose gradient K beta is 0 too, by the same reduction to distinct points as its own run

@@ -23,13 +23,14 @@ bool hg_wants_f32(const struct hg_training *t)
     return wanted && t->params->kernel.type != HINGE_USER && !t->interior && !t->beyond_f32;
 }
 
-/* Chooses whether the matrices of problems are made whole, and in which type. */
+/* Chooses whether the matrices of problems are made whole, and in which type. That of many targets is one, made once,
+ * and so in f64, whose values need no proof. */
 static void choose_whole(struct hg_training *t)
 {
     size_t n = hg_problem_largest(&t->distinct.problem);
     t->is_whole = !t->interior && t->params->working_set == 0 && hg_training_peers(t) == NULL &&
                   hg_copy_goes_whole(&t->distinct.problem, n, t->cache_bytes);
-    t->whole_in_f64 = t->is_whole && hg_whole_pays_in_f64(n);
+    t->whole_in_f64 = t->is_whole && (t->problem.targets != NULL || hg_whole_pays_in_f64(n));
 }
 
 /* Features of two values each come first, as their values are not dear. */
@@ -55,7 +56,7 @@ static hinge_status make_cells(struct hg_training *t, hinge_error *err)
     for (size_t i = 0; i < t->problem.n; i++)
         box += t->problem.weight[i] * HG_MAX(p->C, 1.0);
     double reach = hg_kernel_reach(&p->kernel, p->eps / (1e4 * box));
-    if (isinf(reach) || t->interior || t->copy.hamming.features > 0)
+    if (isinf(reach) || t->interior || t->copy.hamming.features > 0 || t->problem.targets != NULL)
         return HINGE_OK;
     hinge_status status = hg_cells_init(&t->cells, &t->copy.points, reach, t->threads, err);
     if (status == HINGE_OK && t->cells.count > 0)
@@ -80,12 +81,12 @@ static size_t most_bytes(const struct hg_training *t)
 
 /* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: then no row is
  * evicted, Newton's steps have room as they have in turn, and the results are the same. One thread, or a budget that is
- * too small (params.cache_bytes), switches it off. */
+ * too small (params.cache_bytes), switches it off. Many targets whose rows are there need none. */
 bool hg_side_by_side(const struct hg_training *t)
 {
     size_t all;
-    return t->threads > 1 && t->problem.n_problems > 1 && hg_mul(most_bytes(t), (size_t)t->threads, &all) &&
-           all <= t->cache_bytes;
+    return t->threads > 1 && t->problem.n_problems > 1 &&
+           (t->shared.k != NULL || (hg_mul(most_bytes(t), (size_t)t->threads, &all) && all <= t->cache_bytes));
 }
 
 /* Returns the budget for rows where the caller gives none: what the largest problem needs, but at least an eighth and
@@ -122,6 +123,8 @@ static void training_free(struct hg_training *t)
         hg_arena_free(&t->rooms[k].panels);
     }
     hg_free(t->solutions); /* and with them the rooms */
+    hg_whole_free(&t->shared);
+    hg_gram_free(&t->shared_of);
     hg_copy_free(&t->copy);
     hg_cells_free(&t->cells);
     hg_distinct_free(&t->distinct);
@@ -133,11 +136,12 @@ static void training_free(struct hg_training *t)
  * The order is that of need: the choice of the solver decides which copy there is, and counts decide whether there are
  * cells. */
 static hinge_status training_init(struct hg_training *t, struct hg_peers *peers, const hinge_matrix *x, const double *y,
-                                  const hinge_params *params, hinge_error *err)
+                                  const hinge_targets *targets, const hinge_params *params, hinge_error *err)
 {
     *t = (struct hg_training){ .begin = hg_now(), .peers = peers };
     pthread_mutex_init(&t->lock, NULL);
-    HG_TRY(hg_problem_init(&t->problem, x, y, params, err));
+    HG_TRY(targets != NULL ? hg_problem_init_many(&t->problem, x, targets, params, err)
+                           : hg_problem_init(&t->problem, x, y, params, err));
     HG_TRY(hg_distinct_init(&t->distinct, &t->problem, err));
     t->params = &t->problem.params;
     t->threads = t->problem.threads;
@@ -159,20 +163,36 @@ struct hg_peers *hg_training_peers(const struct hg_training *t)
     return t->problem.n_problems == 1 ? t->peers : NULL;
 }
 
+/* Makes the matrix that many targets share, by all threads. */
+static hinge_status make_shared(struct hg_training *t, hinge_error *err)
+{
+    const struct hg_halt halt = { .stop = &t->stop,
+                                  .deadline = t->params->time_limit > 0 ? t->begin + t->params->time_limit : 0 };
+    const struct hg_problem *pr = &t->problem;
+    if (pr->targets == NULL || !t->is_whole || hg_wants_f32(t))
+        return HINGE_OK;
+    HG_TRY(hg_problem_exact(pr, NULL, pr->n, t->threads, &t->shared_of, err));
+    HG_TRY(hg_whole_init(&t->shared, &t->shared_of.super, &halt, err));
+    t->begun_bytes = hg_whole_bytes(&t->shared) + t->shared_of.work_bytes;
+    return HINGE_OK;
+}
+
 /* Solves all problems, from their common start where they have one. */
 static hinge_status solve_all(struct hg_training *t, hinge_error *err)
 {
     if (t->peers != NULL && t->problem.n_problems > 1)
         return hg_solve_dealt(t, err);
+    HG_TRY(make_shared(t, err));
     HG_TRY(hg_begin_together(t, err));
     return hg_each(t->problem.n_problems, hg_side_by_side(t), t->threads, hg_solve_problem, t, err);
 }
 
 hinge_status hg_train(struct hg_peers *peers, hinge_model **model, const hinge_matrix *x, const double *y,
-                      const hinge_params *params, struct hg_refold *refold, hinge_report *report, hinge_error *err)
+                      const hinge_targets *targets, const hinge_params *params, struct hg_refold *refold,
+                      hinge_report *report, hinge_error *err)
 {
     struct hg_training t;
-    hinge_status status = training_init(&t, peers, x, y, params, err);
+    hinge_status status = training_init(&t, peers, x, y, targets, params, err);
     t.refold = status == HINGE_OK && refold != NULL && hg_refold_may(&t) ? refold : NULL;
     if (t.refold != NULL)
         status = hg_refold_init(refold, &t.problem, err);

@@ -70,10 +70,12 @@ struct hg_training {
     const hinge_params *params;  /* the problem's, resolved */
     struct hg_peers *peers;      /* who trains with this process; NULL: nobody */
     int threads;
-    bool interior;     /* the solver */
-    bool beyond_f32;   /* hg_kernel_beyond_f32: rows are f64, whatever is asked for */
-    bool is_whole;     /* matrices of problems are made whole (kernels/whole.h), */
-    bool whole_in_f64; /* and in f64 where the precision is left open */
+    bool interior;            /* the solver */
+    bool beyond_f32;          /* hg_kernel_beyond_f32: rows are f64, whatever is asked for */
+    bool is_whole;            /* matrices of problems are made whole (kernels/whole.h), */
+    bool whole_in_f64;        /* and in f64 where the precision is left open */
+    struct hg_whole shared;   /* many targets: the matrix of all, in f64, made once; k NULL: there is none */
+    struct hg_gram shared_of; /* by which it was made, and which has its diagonal */
     size_t cache_bytes;
     double begin;
     int stop;                      /* for all problems; 1: time, 2: callback */
@@ -133,7 +135,8 @@ hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const str
  * they cannot be had so, nothing is trained, and refold->start stays NULL. Folds' models are made after the whole's,
  * and their failure is the training's. */
 hinge_status hg_train(struct hg_peers *peers, hinge_model **model, const hinge_matrix *x, const double *y,
-                      const hinge_params *params, struct hg_refold *refold, hinge_report *report, hinge_error *err);
+                      const hinge_targets *targets, const hinge_params *params, struct hg_refold *refold,
+                      hinge_report *report, hinge_error *err);
 
 /* margin.c: what a problem's solver hands over where it has converged. */
 struct hg_margin {
