@@ -464,8 +464,9 @@ class Regressor(RegressorMixin, Machine):
         ----------
         X : array of shape (n_samples, n_features), or (n_samples, n_samples) if ``kernel="precomputed"``
             Borrowed where it is float32, float64, uint8 or int8.
-        y : array of shape (n_samples,)
-            Targets.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Targets. Those of several columns are trained on the same kernel rows, and make one model: ``dual_coef_``,
+            ``intercept_``, ``coef_`` and ``n_iter_`` have a row or an entry each, over the support vectors of all.
         sample_weight : array of shape (n_samples,), optional
             A weight of 2 is the row twice; 0 or less leaves it out.
 
@@ -473,10 +474,24 @@ class Regressor(RegressorMixin, Machine):
         -------
         self
         """
-        X, y = self._rows(X, y)
-        y = column_or_1d(y, warn=True).astype(np.float64, copy=False)
-        self._train(X, y, self._weights(sample_weight, len(y)), 1)
+        X, y = self._rows(X, y, multi_output=self._takes_many)
+        if y.ndim == 1 or y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        y = y.astype(np.float64, copy=False)
+        self._train(X, y, self._weights(sample_weight, len(y)), 1 if y.ndim == 1 else y.shape[1])
         return self
+
+    _takes_many = True
+
+    def _take(self, X: Any, precomputed: bool) -> None:
+        super()._take(X, precomputed)
+        if self._model.n_targets > 0:
+            self.n_iter_ = self._iterations
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._takes_many
+        return tags
 
     def predict(self, X: Any) -> np.ndarray:
         """The value at each row.
@@ -487,7 +502,7 @@ class Regressor(RegressorMixin, Machine):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,); of several targets (n_samples, n_targets)
         """
         X = self._ready(X)
         return self._model.predict(X, threads=self.threads, precision=self.precision)
@@ -507,6 +522,7 @@ class Search(Machine):
     _default_scoring: str
     gamma: Any
     _groups: Any = None
+    _takes_many = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **more: Any) -> Any:
         """Search, and fit the best on all rows.

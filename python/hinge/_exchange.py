@@ -45,6 +45,8 @@ class Exchange:
         check_is_fitted(ours)
         if getattr(ours, "multiclass", "") == "one_vs_rest" and len(ours.classes_) > 2:
             raise ValueError("multiclass='one_vs_rest': sklearn.svm has no such model")
+        if ours._model.n_targets > 0:
+            raise ValueError("y of several columns: sklearn.svm has no such model")
         kernels = ("linear", "poly", "rbf", "sigmoid", "precomputed")
         kernel = "poly" if ours.kernel == "polynomial" else ours.kernel
         if not callable(kernel) and kernel not in kernels:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._core import ffi, lib
 from ._library import (FLOATS, CallbackError, InvalidArgument, Kernel, Labels, Matrix, Params, Progress, Watch, Words,
-                       as_dict, assign, call, doubles, number_of, text, threads_of, vector, view, word_of)
+                       array_of, as_dict, assign, call, doubles, number_of, text, threads_of, vector, view, word_of)
 
 
 class Model:
@@ -138,7 +138,8 @@ class Model:
 
         Returns
         -------
-        ndarray of shape (rows,), float64; of texts where the labels are words
+        ndarray of shape (rows,), float64; of texts where the labels are words. A model of several targets: their
+        values, (rows, targets)
 
         Examples
         --------
@@ -149,6 +150,8 @@ class Model:
         >>> told["rows"], told["rows_f64"], told["promise"], told["bound"] < 0.1
         (500, 0, 0.0001, True)
         """
+        if self.n_targets > 0:
+            return self._apply(lib.hinge_predict, X, threads, precision, maker, report, self._problems)
         labels = self._apply(lib.hinge_predict, X, threads, precision, maker, report)
         return labels if self._words is None else self._words.of(labels)
 
@@ -344,10 +347,16 @@ class Model:
 
     @property
     def dual_coef(self) -> np.ndarray:
-        """Coefficients as LIBSVM lays them out: (n_classes - 1, n_sv); one-vs-rest: (n_problems, n_sv)."""
-        rest = lib.hinge_model_multiclass(self._handle) == lib.HINGE_ONE_VS_REST
-        rows = self._problems if rest else lib.hinge_model_n_classes(self._handle) - 1
+        """Coefficients as LIBSVM lays them out: (n_classes - 1, n_sv); one-vs-rest, and of several targets:
+        (n_problems, n_sv)."""
+        each = lib.hinge_model_multiclass(self._handle) == lib.HINGE_ONE_VS_REST or self.n_targets > 0
+        rows = self._problems if each else lib.hinge_model_n_classes(self._handle) - 1
         return self._view(lib.hinge_model_coef(self._handle), (rows, self.n_sv))
+
+    @property
+    def n_targets(self) -> int:
+        """How many columns y had where it was two-dimensional; otherwise 0."""
+        return lib.hinge_model_n_targets(self._handle)
 
     @property
     def rho(self) -> np.ndarray:
@@ -404,8 +413,11 @@ def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, pr
         Borrowed where it is float16, float32, float64, uint8, int8 or bool, by rows or by columns, also with gaps
         between them; converted to float64 otherwise. ``kernel="precomputed"``: kernel values, shape
         (n, n).
-    y : array of shape (n,)
-        Class labels, numbers or texts, or targets; None for one-class. The model and its files keep the texts.
+    y : array of shape (n,) or (n, targets)
+        Class labels, numbers or texts, or targets; None for one-class. The model and its files keep the texts. Several
+        columns, of targets or (c_svc) of labels +1 and -1, are trained on the same kernel rows, and make one model,
+        whose ``predict`` gives the values of all (> 0: +1); C and p may then be one for each, and sample_weight of
+        shape (n, targets).
     task : {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr", "quantile"}
     kernel : {"rbf", "linear", "polynomial" ("poly"), "sigmoid", "matern32", "matern52", "laplacian", "chi2", \
 "tanimoto", "precomputed"} or callable
@@ -440,6 +452,9 @@ def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, pr
     True
     >>> model.report["outcome"]
     'converged'
+    >>> both = hinge.train(X, np.hstack([X, X ** 2]), task="epsilon_svr", gamma=1.0, C=10.0, p=0.01)
+    >>> both.predict([[0.5]]).round(1).tolist()
+    [[0.5, 0.2]]
     >>> hinge.train(X, X[:, 0] > 0, C=-1.0)
     Traceback (most recent call last):
         ...
@@ -448,7 +463,47 @@ def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, pr
     return train_watched(X, y, Watch(progress), task=task, kernel=kernel, **params)
 
 
+class Targets:
+    """A hinge_targets of y, of shape (n, targets), and what params has for each target; params gets the rest."""
+
+    def __init__(self, y: Any, n: int, params: dict[str, Any]):
+        values = array_of(np.asarray(y).T, np.float64, "y")
+        if values.shape[1] != n:
+            raise InvalidArgument(f"y has shape {values.T.shape}, not ({n}, targets)")
+        if params.get("beta0") is not None:
+            raise InvalidArgument("beta0: not for y of several columns")
+        self.params, self.kept, count = dict(params), [values], len(values)
+        self.struct = ffi.new("hinge_targets *", {"n": count, "y": doubles(values)})
+        for name in ("C", "p"):
+            if np.ndim(params.get(name, 0)) == 1:
+                self._keep(name, vector(self.params.pop(name), count, name))
+        if np.ndim(params.get("sample_weight", 0)) == 2:
+            weights = np.asarray(self.params.pop("sample_weight"))
+            if weights.shape != (n, count):
+                raise InvalidArgument(f"sample_weight has shape {weights.shape}, not ({n}, {count})")
+            self._keep("weights", array_of(weights.T, np.float64, "sample_weight"))
+
+    def _keep(self, name: str, values: np.ndarray) -> None:
+        self.kept.append(values)
+        setattr(self.struct, name, doubles(values))
+
+
+def train_many(X: Any, y: Any, watch: Watch, **params: Any) -> Model:
+    matrix = Matrix(X)
+    targets = Targets(y, matrix.view.rows, params)
+    settings = Params(matrix.view.rows, **targets.params)
+    watch.attach(settings.struct)
+    handle, report = ffi.new("hinge_model **"), ffi.new("hinge_report *")
+    struct = ffi.new("hinge_params *", settings.struct)
+    with watch:
+        settings.call(lib.hinge_train_many, handle, matrix.view, targets.struct, struct, report)
+    settings.struct.progress = ffi.NULL
+    return Model(handle[0], settings, report, settings.user)
+
+
 def train_watched(X: Any, y: Any, watch: Watch, **params: Any) -> Model:
+    if np.ndim(y) == 2:
+        return train_many(X, y, watch, **params)
     matrix = Matrix(X)
     n = matrix.view.rows
     labels = Labels(y, n, params.get("task", "c_svc"))

@@ -140,6 +140,25 @@ def test_three_classes_and_weights():
     assert np.array_equal(rest.predict(X), rest.classes[decisions.argmax(axis=1)])
 
 
+def test_several_targets(tmp_path):
+    X = np.random.default_rng(5305).normal(size=(90, 4))
+    Y = np.sign(np.stack([X[:, 0], X[:, 0] * X[:, 1], X[:, 2] + 0.3], axis=1))
+    weights = np.random.default_rng(5306).integers(0, 3, Y.shape)
+    C = [0.1, 1.0, 10.0]
+    many = hinge.train(X, Y, C=C, sample_weight=weights, eps=1e-8, precision="f64")
+    assert many.n_targets == 3 and many.dual_coef.shape == (3, many.n_sv)
+    for t in range(3):
+        one = hinge.train(X, Y[:, t], C=C[t], sample_weight=weights[:, t], eps=1e-8, precision="f64", positive_class=1)
+        assert np.allclose(many.predict(X)[:, t], one.decision_function(X)[:, 0], atol=1e-6)
+    many.save(tmp_path / "model")
+    assert (hinge.Model.load(tmp_path / "model").predict(X) == many.predict(X)).all()
+    for y, settings, words in ((Y[:5], {}, "shape"), (Y, {"C": [1.0]}, "C"), (Y + 1, {}, "not .1 or -1"),
+                               (Y, {"sample_weight": weights.T}, "sample_weight has shape"),
+                               (Y, {"beta0": np.zeros((3, 90))}, "beta0")):
+        with pytest.raises(ValueError, match=words):
+            hinge.train(X, y, **settings)
+
+
 def test_linear_weights_and_beta():
     X, y = rings()
     model = hinge.train(X, y, kernel="linear")

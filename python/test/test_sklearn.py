@@ -19,6 +19,7 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold, TimeSeriesSplit, cross_val_score
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import (check_sample_weight_equivalence_on_dense_data as check_repetition,
@@ -61,6 +62,30 @@ def test_weights_mean_repetition_one_class():
     weighted = OneClassSVM(tol=1e-10, nu=0.3).fit(X, sample_weight=weights)
     repeated = OneClassSVM(tol=1e-10, nu=0.3).fit(np.repeat(X, weights, axis=0))
     assert np.allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-7)
+
+
+# ---- several targets ----------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("estimator", [SVR(tol=1e-8), NuSVR(tol=1e-8), SVR(kernel="linear", tol=1e-8),
+                                       QuantileSVR(quantile=0.7, tol=1e-8), SVR(kernel="precomputed", tol=1e-8)])
+def test_targets_are_as_one_after_the_other(estimator):
+    X = np.random.default_rng(5304).normal(size=(80, 4))
+    Y = np.stack([X[:, 0], X[:, 0] * X[:, 1], X[:, 2] ** 2], axis=1)
+    rows = X @ X.T if estimator.kernel == "precomputed" else X
+    many = clone(estimator).fit(rows, Y)
+    alone = MultiOutputRegressor(estimator).fit(rows, Y)
+    assert np.allclose(many.predict(rows), alone.predict(rows), atol=1e-5)
+    assert many.dual_coef_.shape == (3, len(many.support_)) and many.n_iter_.shape == many.intercept_.shape == (3,)
+    assert (pickle.loads(pickle.dumps(many)).predict(rows) == many.predict(rows)).all()
+    if estimator.kernel == "linear":
+        assert np.allclose(rows @ many.coef_.T + many.intercept_, many.predict(rows), atol=1e-8)
+    with pytest.raises(ValueError, match="several columns"):
+        many.to_sklearn()
+
+
+def test_a_search_takes_one_target():
+    with pytest.raises(ValueError, match="1d array"):
+        SVRGrid(C=[1.0], gamma=[0.1]).fit(np.eye(10), np.zeros((10, 2)))
 
 
 # ---- search ---------------------------------------------------------------------------------------------------------
