@@ -137,10 +137,14 @@ hinge_status hm_data_read(const struct hm_net *net, const char *path, const hing
     hinge_status status = net->rank == 0 ? hg_bytes_read(&s.bytes, path, err) : HINGE_OK;
     split = status == HINGE_OK && hg_data_splits(path, &s.bytes, &s.options);
     HG_TRY(hm_agree(net, status, err));
-    net->broadcast(net, &split, sizeof split, 0);
-    s.split = split;
-    if (split && net->rank > 0)
+    uint64_t told[] = { split, s.bytes.size };
+    net->broadcast(net, told, sizeof told, 0);
+    s.split = told[0] != 0;
+    if (s.split && net->rank > 0)
         status = hg_bytes_read(&s.bytes, path, err);
+    if (s.split && status == HINGE_OK && s.bytes.size != told[1])
+        status =
+            hg_fail_at(err, HINGE_EIO, path, 0, "%zu bytes, and %zu where rank 0 is", s.bytes.size, (size_t)told[1]);
     status = hm_agree(net, status, err);
     HG_THEN(status, find_error(&s, read_shares(&s, data, err), err));
     HG_THEN(status, agree_on_words(&s, data, err));

@@ -2,6 +2,7 @@
 #include "mpi/net.h"
 
 #include <math.h>
+#include <stdio.h>
 
 void hm_add_sum(struct hm_sum *a, const struct hm_sum *b)
 {
@@ -53,6 +54,16 @@ hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_erro
     return hm_agreed_with(net, status, &sum, err);
 }
 
+/* Names the rank behind what it says of its machine. */
+static void tell_where(const struct hm_net *net, hinge_error *err)
+{
+    size_t length = strlen(err->text);
+    if (net->rank == 0 || (err->status != HINGE_EIO && err->status != HINGE_ENOMEM))
+        return;
+    snprintf(err->text + length, sizeof err->text - length, " (rank %d%s%s)", net->rank,
+             net->machine != NULL ? " on " : "", net->machine != NULL ? net->machine : "");
+}
+
 hinge_status hm_agreed_with(const struct hm_net *net, hinge_status status, struct hm_sum *sum, hinge_error *err)
 {
     hinge_error first = { .status = status };
@@ -66,6 +77,8 @@ hinge_status hm_agreed_with(const struct hm_net *net, hinge_status status, struc
         first = *err;
     if (net->rank == root && (err == NULL || err->status == HINGE_OK))
         hg_fail(&first, status, "rank %d failed: %s", root, hinge_status_text(status));
+    if (net->rank == root)
+        tell_where(net, &first);
     net->broadcast(net, &first, sizeof first, root);
     if (err != NULL)
         *err = first;

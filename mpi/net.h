@@ -37,7 +37,8 @@ struct hm_traffic {
 /* Sizes are in bytes, and multiples of 8, but for broadcast. */
 struct hm_net {
     int rank, ranks;
-    bool leads; /* first rank on its machine */
+    bool leads;          /* first rank on its machine */
+    const char *machine; /* its name, or NULL */
     void *arg;
     uint64_t *sizes, *out, *in; /* [ranks] each, work space: bytes of messages, as gather and exchange are told them */
     void (*sum)(const struct hm_net *net, struct hm_sum *sum);
@@ -88,7 +89,8 @@ void hm_add_sum(struct hm_sum *a, const struct hm_sum *b);
 /* Gathers what each rank has into net->sizes. */
 void hm_sizes(const struct hm_net *net, uint64_t mine);
 
-/* All ranks end with the status and message of the first that failed; never with HINGE_OK where this one did. */
+/* All ranks end with the status and message of the first that failed; never with HINGE_OK where this one did. What
+ * another rank than 0 cannot read, or has no memory for, is told with the rank and its machine. */
 hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_error *err);
 /* Does the same with other sums, which come with it: most[0] is taken. */
 hinge_status hm_agreed_with(const struct hm_net *net, hinge_status status, struct hm_sum *sum, hinge_error *err);

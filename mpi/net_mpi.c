@@ -56,12 +56,14 @@ static void broadcast(const struct hm_net *net, void *data, size_t bytes, int ro
 
 hinge_status hm_mpi_open(struct hm_mpi *m, MPI_Comm comm, hinge_error *err)
 {
-    int on_machine;
+    int on_machine, length;
     struct hm_net *net = &m->net;
     *m = (struct hm_mpi){ .comm = comm };
     *net = (struct hm_net){ .arg = m, .sum = sum_up, .gather = gather, .exchange = exchange, .broadcast = broadcast };
     MPI_Comm_rank(comm, &net->rank);
     MPI_Comm_size(comm, &net->ranks);
+    MPI_Get_processor_name(m->name, &length);
+    net->machine = m->name;
     MPI_Type_contiguous((int)sizeof(struct hm_sum), MPI_BYTE, &m->type);
     MPI_Type_commit(&m->type);
     MPI_Op_create(add_sums, 1, &m->add);

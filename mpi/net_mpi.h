@@ -12,6 +12,7 @@ struct hm_mpi {
     MPI_Datatype type; /* struct hm_sum */
     MPI_Op add;
     int *count, *place; /* [2 * ranks] each */
+    char name[MPI_MAX_PROCESSOR_NAME];
 };
 
 /* ENOMEM here would leave the other ranks waiting: the caller agrees by MPI itself. */

@@ -128,8 +128,8 @@ struct traffic run_ranks(int ranks, void (*job)(const struct hm_net *net, void *
         pthread_cond_init(&w.here[r], NULL);
     for (int r = 0; r < ranks; r++) {
         uint64_t *sizes = calloc(3 * n, sizeof *sizes);
-        net[r] = (struct hm_net){ r,      ranks,  r == 0,   &w,       sizes, sizes + n, sizes + 2 * n,
-                                  sum_up, gather, exchange, broadcast };
+        net[r] = (struct hm_net){ r,         ranks,         r == 0, NULL,   &w,       sizes,
+                                  sizes + n, sizes + 2 * n, sum_up, gather, exchange, broadcast };
         if (pthread_create(&thread[r], NULL, run_rank, &net[r]) != 0)
             abort();
     }

@@ -272,6 +272,40 @@ expect "a status" test $? -ne 0
 expect "one message" test "$(grep -c "bad:1501: " said)" = 1
 expect "no model" test ! -e none
 
+# what one rank alone cannot do ends all, and is told once, with its rank: it lacks a file, has another one, has no memory
+cat >alone <<END
+#!/bin/sh
+[ "\${OMPI_COMM_WORLD_RANK-\$PMI_RANK}" != 1 ] || { cd elsewhere && ulimit -v "\$LIMIT"; }
+exec "$hinge_mpi" "\$@"
+END
+chmod +x alone
+mkdir elsewhere
+sed 's/.*/1/' blobs >weights
+
+# one_ends MESSAGE ARGUMENTS...: the message that 3 ranks end with, of which one is in another folder
+one_ends() {
+    message=$1
+    shift
+    LIMIT=${LIMIT-unlimited} timeout 60 "$mpirun" -np 3 ./alone "$@" >said 2>&1
+    code=$?
+    expect "$*: ends" test $code -ne 0 -a $code -ne 124
+    expect "$*: is told once" test "$(grep -c "^hinge: " said)" = 1
+    expect "$*: and how" grep -q "^hinge: $message (rank 1 on .*)\$" said
+}
+
+one_ends "blobs: No such file or directory" train -q blobs none
+one_ends "blobs: No such file or directory" grid -q --list c=1 blobs
+one_ends "model1: No such file or directory" predict blobs model1 none
+head -n 1000 blobs >elsewhere/blobs
+one_ends "blobs: [0-9]* bytes, and [0-9]* where rank 0 is" train -q blobs none
+cp blobs elsewhere
+one_ends "weights: No such file or directory" train -q --weights weights blobs none
+one_ends "ranges: cannot read: No such file or directory" train -q --scale-restore ranges blobs none
+for _ in $(seq 30); do cat numbers; done >elsewhere/many # rows of 2.5 GB a rank, of which none comes to be
+cp elsewhere/many many
+LIMIT=2000000 one_ends "no memory for a kernel row cache of [0-9]* bytes" train -q -s 3 -m 30000 --tile 512 many none
+expect "no model where a rank ends" test ! -e none
+
 # what cannot be written is found by rank 0 alone, and ends the others
 for words in "train -q blobs state.d" "train -q blobs blobs" "predict -q blobs model1 model1"; do
     mkdir -p state.d

@@ -28,14 +28,14 @@ void die_in_json(void)
     errors_in_json = 1;
 }
 
-static void json_error(int code, const char *format, va_list arguments)
+struct last_words last_words;
+
+static void json_error(void)
 {
     struct json j = { 0 };
-    char text[1024];
     errors_in_json = 0; /* once, even if this fails */
-    vsnprintf(text, sizeof text, format, arguments);
     json_open(&j, NULL, '{');
-    json_put(&j, "error %s, exit_status %d", text, code);
+    json_put(&j, "error %s, exit_status %d", last_words.text, last_words.code);
     json_close(&j, '}');
 }
 
@@ -50,9 +50,11 @@ void die(int code, const char *format, ...)
     say("", format, arguments);
     va_end(arguments);
     va_start(arguments, format);
-    if (errors_in_json)
-        json_error(code, format, arguments);
+    last_words.code = code;
+    vsnprintf(last_words.text, sizeof last_words.text, format, arguments);
     va_end(arguments);
+    if (errors_in_json)
+        json_error();
     exit(code);
 }
 

@@ -30,6 +30,11 @@
 enum { EXIT_DATA = 1, EXIT_USAGE = 2, EXIT_STOPPED = 130 };
 
 _Noreturn void die(int code, const char *format, ...) PRINTF_LIKE(2, 3);
+/* What die() was told; code 0: it was not called. */
+extern struct last_words {
+    int code;
+    char text[1024];
+} last_words;
 void warn(const char *format, ...) PRINTF_LIKE(1, 2);
 /* Makes die() write its message to standard output too, as {"error": ..., "exit_status": ...}, unless another object
  * is there already. */

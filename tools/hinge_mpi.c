@@ -2,13 +2,14 @@
  * hinge-mpi: training and prediction by all ranks that mpirun starts. Options are those of hinge train and predict.
  *
  * Every rank does the same up to the last call; ranks beside the first say nothing, and all end with the same status.
+ * Where one dies, the first tells of it.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <hinge/mpi.h>
 
@@ -28,16 +29,49 @@ static int rank_of(void)
     return rank;
 }
 
-static int alone; /* the other ranks do not come to where this one may end */
+/* ---- Ends of one rank ---- */
+
+struct end {
+    struct last_words words;
+    int rank;
+    char machine[MPI_MAX_PROCESSOR_NAME];
+};
+static int over; /* all ranks know that one has ended */
+
+/* All ranks come here before whatever they do together, and at their end. Where one comes because it died, all learn
+ * what the lowest such rank died of; code 0: none has. */
+static struct end meet(void)
+{
+    struct end end = { .words = last_words };
+    int mine = last_words.code ? rank_of() : INT_MAX, length;
+    if (over)
+        return end;
+    MPI_Allreduce(&mine, &end.rank, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    over = end.rank != INT_MAX;
+    MPI_Get_processor_name(end.machine, &length);
+    if (over)
+        MPI_Bcast(&end, sizeof end, MPI_BYTE, end.rank, MPI_COMM_WORLD);
+    return end;
+}
+
+/* Ends this rank where another one has died; rank 0 is heard. */
+static void meet_others(void)
+{
+    struct end end = meet();
+    if (end.words.code)
+        die(end.words.code, "%s (rank %d on %s)", end.words.text, end.rank, end.machine);
+}
 
 static void finalize(void)
 {
-    const struct timespec moment = { .tv_nsec = 300000000 };
-    if (alone) {
-        nanosleep(&moment, NULL); /* MPICH's mpirun loses what it has not yet passed on when a rank aborts */
-        MPI_Abort(MPI_COMM_WORLD, EXIT_DATA);
-    }
+    int ended = last_words.code;
+    struct end end = meet();
     MPI_Finalize();
+    if (ended || !end.words.code)
+        return;
+    fprintf(stderr, "hinge: %s (rank %d on %s)\n", end.words.text, end.rank, end.machine);
+    fflush(NULL);
+    _Exit(end.words.code);
 }
 
 /* ---- Training ---- */
@@ -100,21 +134,21 @@ static int is_first(void)
 /* Does check_writable on rank 0, which writes. */
 static void check_output(const char *path, const char *other)
 {
-    alone = is_first();
-    if (alone)
+    if (is_first())
         check_writable(path, other);
-    alone = 0;
 }
 
 static hinge_status read_over_ranks(const char *path, const hinge_data_options *options, hinge_data *data,
                                     hinge_error *err)
 {
+    meet_others();
     return hinge_mpi_data_read(MPI_COMM_WORLD, path, options, data, err);
 }
 
 static int so_on_all(int mine)
 {
     int all;
+    meet_others();
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
     return all;
 }
@@ -122,6 +156,7 @@ static int so_on_all(int mine)
 static void span_all(hinge_scaling *here, size_t rows)
 {
     int count = (int)here->n_features;
+    meet_others();
     for (int k = 0; k < count && !rows; k++) {
         here->low[k] = INFINITY;
         here->high[k] = -INFINITY;
@@ -142,6 +177,7 @@ static double *gather_over_ranks(double *part, size_t rows, size_t width, size_t
     counts = allocate((size_t)ranks, sizeof *counts);
     places = allocate((size_t)ranks, sizeof *places);
     counts[rank] = (int)rows;
+    meet_others();
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, counts, 1, MPI_INT, MPI_COMM_WORLD);
     *n = 0;
     for (int r = 0; r < ranks; r++) {
@@ -150,6 +186,7 @@ static double *gather_over_ranks(double *part, size_t rows, size_t width, size_t
     }
     if (rank == 0)
         all = allocate(*n * width, sizeof *all);
+    meet_others();
     MPI_Gatherv(part, (int)rows, row, all, counts, places, row, 0, MPI_COMM_WORLD);
     MPI_Type_free(&row);
     free(counts);
@@ -161,6 +198,7 @@ static double *gather_over_ranks(double *part, size_t rows, size_t width, size_t
 static size_t rows_of_all(size_t rows)
 {
     unsigned long long mine = rows, all = 0;
+    meet_others();
     MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     return all;
 }
@@ -170,6 +208,7 @@ static double *own_weights(const char *path, size_t rows)
 {
     unsigned long long mine = rows, before = 0;
     double *weights = allocate(rows, sizeof *weights), *all;
+    meet_others();
     MPI_Exscan(&mine, &before, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     all = load_weights(path, rows_of_all(rows));
     memcpy(weights, all + before, rows * sizeof *weights);
@@ -187,6 +226,7 @@ static hinge_status cross_validate_over_ranks(struct train_settings *t, struct t
 {
     const struct mpi_settings *s = (const void *)t; /* whose first member it is */
     catch_signals();
+    meet_others();
     return hinge_mpi_cross_validate(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, t->folds, &s->mpi,
                                     predictions, &run->report, &failure);
 }
@@ -197,6 +237,7 @@ static hinge_status train_over_ranks(struct train_settings *t, struct train_run 
     catch_signals();
     s->mpi.certificate = t->certify ? &run->certificate : NULL;
     s->mpi.traffic = t->profile ? &s->traffic : NULL;
+    meet_others();
     return hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model, &run->report,
                            &failure);
 }
@@ -255,6 +296,7 @@ static const char predict_usage[] =
     static hinge_status name(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options, \
                              double *labels, double *values, hinge_error *err) \
     { \
+        meet_others(); \
         return call(MPI_COMM_WORLD, model, x, options, labels, values, err); \
     }
 OVER_RANKS(predict_over_ranks, hinge_mpi_predict)
@@ -271,6 +313,7 @@ static const char grid_usage[] =
 static hinge_status select_over_ranks(hinge_selection **selection, const hinge_matrix *x, const double *y,
                                       const hinge_params *params, const hinge_select_options *options, hinge_error *err)
 {
+    meet_others();
     return hinge_mpi_select(MPI_COMM_WORLD, selection, x, y, params, options, err);
 }
 
