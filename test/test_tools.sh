@@ -860,7 +860,7 @@ pairs = json.load(open("out"))["not_begun"]
 words = open("limited.model").read().split("\n")
 labels = next(line for line in words if line.startswith("label ")).split()[1:]
 count = list(map(int, next(line for line in words if line.startswith("nr_sv ")).split()[1:]))
-rows = [line.split()[:25] for line in words[words.index("SV") + 1:] if line]
+rows = [line.split()[:25] for line in words[next(k for k, line in enumerate(words) if line[:2] == "SV") + 1:] if line]
 empty, start = [], [sum(count[:k]) for k in range(27)]
 for a in range(26):
     for b in range(a + 1, 26):
