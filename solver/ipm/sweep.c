@@ -7,7 +7,8 @@
  * Z from its beginning: which columns are shifted, and the rows' norms.
  *
  * Buys: memory of O(n + d^2) beside the data however the rows are made (doc/interior-point.md, "Memory and threads"),
- * and DSYRK on blocks that are in cache. The price is that rows are made anew in each of an iteration's sweeps.
+ * and DSYRK on blocks that are in cache. The price is that rows are made anew in each of an iteration's sweeps, but for
+ * those of small problems, which are held.
  */
 #include "solver/ipm/sweep.h"
 #include "lib/base/team.h"
@@ -19,17 +20,23 @@
 
 /* ---- layout ------------------------------------------------------------------------------------------------------ */
 
-/* Rows of a slot: fewer are not worth a thread's start, and fewer than half the columns not its normal matrix. */
-enum { LEAST_SLOT = 256 };
+/* Values of rows that are held from sweep to sweep, a megabyte: what stays in a core's cache need not be made anew. */
+static const size_t MOST_HELD = (size_t)1 << 17;
+
+/* Rows and values of a slot: fewer are not worth a thread's start, and rows fewer than half the columns not its normal
+ * matrix. */
+enum { LEAST_SLOT = 256, LEAST_VALUES = 1 << 15 };
 
 /* Lays out room by slot: normal, accumulators, sums, least. By thread: rows, weighted rows, v's products, y, weights.
  * Slots are as many as their normal matrices fit 256 MB, 4 to 32, but of LEAST_SLOT rows at least, and half as many as
- * there are columns: by n and d alone, so that the sums' order and bits are the same for any number of threads. */
+ * there are columns, and LEAST_VALUES values: by n and d alone, so that the sums' order and bits are the same for any
+ * number of threads. */
 static void lay_out(struct hg_sweep_space *s)
 {
     size_t most = ((size_t)256 << 20) / (s->cols * s->ld * sizeof(double) + 1);
     s->slots = HG_MIN(HG_MAX(most, (size_t)4), (size_t)32);
-    s->slots = HG_MAX(HG_MIN(s->slots, s->n / HG_MAX((size_t)LEAST_SLOT, s->cols / 2)), (size_t)1);
+    size_t least = HG_MAX((size_t)LEAST_SLOT, HG_MAX(s->cols / 2, LEAST_VALUES / s->ld));
+    s->slots = HG_MAX(HG_MIN(s->slots, s->n / least), (size_t)1);
     s->slot_rows = (s->n + s->slots - 1) / s->slots;
     s->work_slot = s->cols * s->ld + (HG_SWEEP_ACC + 1) * s->ld + HG_SWEEP_SUMS + 8;
     s->work_thread = (2 * s->ld + 2 + HG_SWEEP_ACC) * HG_SWEEP_BLOCK;
@@ -113,16 +120,26 @@ static void accumulate_exactly(const struct hg_sweep_space *s, const double *z, 
         hg_add_multiple(high, low, y[k], z + k * s->ld, s->cols);
 }
 
+/* Returns a block's rows: those that are held, or made in a thread's room. */
+static const double *rows_of(const struct hg_sweep_space *s, size_t first, size_t count, bool as_is, double *room)
+{
+    if (s->held != NULL && !(as_is && s->shifts))
+        return s->held + first * s->ld;
+    make_rows(s, first, count, as_is, room);
+    return room;
+}
+
 /* Takes a block of rows through a sweep: gathers them, makes t = Z v, calls the sweep's function, and adds what it gave
  * to the sums: Z'y, and Z'G Z where it is wanted. The block stays in a core's caches for all of that. */
 static void sweep_block(const struct hg_sweep_space *s, const struct hg_sweep *w, const struct slot *slot, size_t first,
                         size_t count, double *room)
 {
-    double *z = room, *scaled = z + s->ld * HG_SWEEP_BLOCK, *t = scaled + s->ld * HG_SWEEP_BLOCK;
-    struct hg_block block = { .first = first, .count = count, .rows = z, .sum = slot->sum, .least = slot->least };
+    double *scaled = room + s->ld * HG_SWEEP_BLOCK, *t = scaled + s->ld * HG_SWEEP_BLOCK;
+    const double *z = room;
+    struct hg_block block = { .first = first, .count = count, .sum = slot->sum, .least = slot->least };
     double *weight = t + HG_SWEEP_BLOCK;
     if (w->v != NULL || w->n_acc > 0 || w->normal || w->raw)
-        make_rows(s, first, count, w->as_is, z);
+        block.rows = z = rows_of(s, first, count, w->as_is, room);
     if (w->v != NULL) {
         cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)count, (int)s->cols, 1, z, (int)s->ld, w->v, 1, 0, t, 1);
         block.t = t;
@@ -281,6 +298,7 @@ static void measure(struct hg_sweep_space *s, double *mean)
         for (size_t c = 0; c < s->factor->d; c++) {
             double m = mean[c] / n, variance = s->normal[c * s->ld + c] / n - m * m;
             s->shift[c] = m * m > 9 * variance ? m : 0;
+            s->shifts = s->shifts || s->shift[c] != 0;
         }
     hg_sweep_run(s, &norms);
     s->norm = norms.sum[0] / n;
@@ -299,11 +317,16 @@ hinge_status hg_sweep_init(struct hg_sweep_space *s, const struct hg_factor *fac
     s->ld = HG_MAX((s->cols + 7) / 8 * 8, (size_t)8);
     lay_out(s);
     size_t values = s->slots * s->work_slot + (size_t)threads * s->work_thread, square = s->cols * s->ld;
-    double *mean;
+    size_t held = s->n <= MOST_HELD / s->ld ? s->n * s->ld : 0;
+    double *mean, *rows;
     HG_TRY(HG_MAKE(err, "normal matrices", HG_ZEROS(s->shift, s->ld), HG_ARRAY(mean, s->ld),
-                   HG_TABLE(s->normal, s->cols, s->ld), HG_ZEROS(s->work, values)));
-    s->bytes = (values + square + 2 * s->ld) * sizeof(double);
+                   HG_TABLE(s->normal, s->cols, s->ld), HG_ZEROS(s->work, values), HG_ARRAY(rows, held)));
+    s->bytes = (values + square + held + 2 * s->ld) * sizeof(double);
     measure(s, mean);
+    if (held > 0) {
+        make_rows(s, 0, s->n, false, rows);
+        s->held = rows;
+    }
     return HINGE_OK;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Passes over a matrix Z of n rows and d columns (K = Z Z') that is never held whole: blocks of rows are made in f64,
- * used, and forgotten. Memory is O(d^2) however many rows there are.
+ * Passes over a matrix Z of n rows and d columns (K = Z Z') that is not held whole unless it is small: blocks of rows
+ * are made in f64, used, and forgotten. Memory is O(d^2) however many rows there are.
  *
  * Rows are swept as z_i' = (x_i - shift, 1): with an intercept the last column is 1, and shift has the means of columns
  * that are far from 0 (more than three standard deviations: there x - shift is hardly rounded), so that <z_i, w> =
@@ -58,6 +58,8 @@ struct hg_sweep_space {
     size_t n, cols, ld;      /* rows and columns as swept; of a row in a block and in normal */
     const double *lo, *hi;   /* [n] the caller's boxes; a block of rows whose boxes are all empty is left out */
     double *shift;           /* [d]; 0 without an intercept */
+    bool shifts;             /* one of them is not 0 */
+    const double *held;      /* [n * ld] rows as swept, where they are few; otherwise NULL */
     double norm, largest;    /* mean and largest squared norm of x_i - shift, i < n */
     double *normal;          /* [cols * ld] lower triangle, symmetric */
     size_t slots, slot_rows; /* how many, and rows of each but the last */
