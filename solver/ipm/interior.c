@@ -48,14 +48,14 @@ struct change {
 static struct change change_of(const struct hg_variable *v, double t, double target, double e_l, double e_u)
 {
     struct change d = { 0, 0, 0, 0 };
-    double rho = -v->y + (target - e_l) / v->a;
+    double rho = -v->y + (target - e_l) * v->by_a;
     if (v->bounded)
-        rho += (v->m * v->r_u - target + e_u) / v->u;
+        rho += (v->m * v->r_u - target + e_u) * v->by_u;
     d.a = v->inverse * (rho - v->s * t);
-    d.l = -v->l + (target - e_l - v->l * d.a) / v->a;
+    d.l = -v->l + (target - e_l - v->l * d.a) * v->by_a;
     if (v->bounded) {
         d.u = v->r_u - d.a;
-        d.m = -v->m + (target - e_u - v->m * d.u) / v->u;
+        d.m = -v->m + (target - e_u - v->m * d.u) * v->by_u;
     }
     return d;
 }
@@ -73,8 +73,8 @@ static double longest(const struct hg_variable *v, const struct change *d, doubl
 {
     const double x[] = { v->a, v->l, v->u, v->m }, dx[] = { d->a, d->l, d->u, d->m };
     for (int k = 0; k < (v->bounded ? 4 : 2); k++)
-        if (dx[k] < 0)
-            step = fmin(step, -x[k] / dx[k]);
+        if (x[k] + step * dx[k] < 0)
+            step = -x[k] / dx[k];
     return step;
 }
 
@@ -98,8 +98,8 @@ static void normal_rows(void *arg, const struct hg_block *b)
                 continue;
             beta += v.s * v.a;
             g += v.inverse;
-            h += v.s * v.inverse * (v.m * v.r_u / v.u - v.y);
-            centre += v.s * v.inverse * (1 / v.a - (v.bounded ? 1 / v.u : 0));
+            h += v.s * v.inverse * (v.m * v.r_u * v.by_u - v.y);
+            centre += v.s * v.inverse * (v.by_a - (v.bounded ? v.by_u : 0));
             b->sum[PRODUCTS] += v.a * v.l + (v.bounded ? v.u * v.m : 0);
             b->sum[PAIRS] += 1 + v.bounded;
             b->sum[LINEAR] += v.p * v.a;
@@ -135,7 +135,7 @@ static void predictor_rows(void *arg, const struct hg_block *b)
             *b->least = longest(&v, &d, *b->least);
             b->sum[FIRST] += v.a * d.l + v.l * d.a + v.u * d.m + v.m * d.u;
             b->sum[SECOND] += d.a * d.l + d.u * d.m;
-            h += v.s * v.inverse * (d.u * d.m / v.u - d.a * d.l / v.a);
+            h += v.s * v.inverse * (d.u * d.m * v.by_u - d.a * d.l * v.by_a);
         }
         b->y[0][k] = h;
     }

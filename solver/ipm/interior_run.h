@@ -49,10 +49,11 @@ static inline double hg_sign_of(const struct hg_interior *r, int k, size_t i)
 /* A variable as the sweeps take it up, with what follows from its state and f at once. */
 struct hg_variable {
     double s, p, a, l, u, m;
-    bool bounded;   /* C is finite */
-    double y;       /* s f + p */
-    double r_u;     /* C - a - u */
-    double inverse; /* 1 / (l/a + m/u) */
+    bool bounded;      /* C is finite */
+    double y;          /* s f + p */
+    double r_u;        /* C - a - u */
+    double by_a, by_u; /* 1/a, 1/u: divisions are what sweeps of few columns take longest for */
+    double inverse;    /* 1 / (l/a + m/u) */
 };
 
 /* Returns whether row i has a variable on side k, and if so takes it up: y = s f + p, p = kink + s off, and 1 / theta,
@@ -69,7 +70,8 @@ static inline bool hg_variable(const struct hg_interior *r, int k, size_t i, str
     v->bounded = !isinf(cap);
     v->y = v->s * r->f[i] + v->p;
     v->r_u = v->bounded ? cap - v->a - v->u : 0;
-    v->inverse = 1 / (v->l / v->a + v->m / v->u);
+    v->by_a = 1 / v->a, v->by_u = 1 / v->u;
+    v->inverse = 1 / (v->l * v->by_a + v->m * v->by_u);
     return true;
 }
 
