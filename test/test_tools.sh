@@ -940,4 +940,29 @@ check "scales what has words" "$hinge" scale --output scaled.txt words.txt
 check "and keeps them" has scaled.txt '^cat '
 refuses 1 "the label 'a cat' holds a character that no label of LIBSVM text may have" scale words.csv
 
+echo "# several targets"
+awk '{ print $1 "," (-2 * $1) }' real >both.csv
+awk '{ $1 = -2 * $1; print }' real >second
+check "trains on two" "$hinge" train -s 3 -e 1e-6 --targets both.csv real both.model
+check "which side by side do" has out '^support vectors.*summed over targets'
+check "predicts both" "$hinge" predict -q real both.model both
+check "info counts them" "$hinge" info both.model
+check "two" has out '^targets  *2$'
+for k in 1 2; do
+    data=$([ $k = 1 ] && echo real || echo second)
+    "$hinge" train -q -s 3 -e 1e-6 "$data" one.model
+    "$hinge" predict -q "$data" one.model one
+    check "value $k is that of a training alone" sh -c "cut -d' ' -f$k both | paste -d' ' - one |
+        awk '{ if (\$1 - \$2 > 1e-4 || \$2 - \$1 > 1e-4) exit 1 } END { exit NR != 240 }'"
+done
+awk '{ print ($1 > 10 ? 1 : -1) }' real >signs.csv
+check "trains on signs" "$hinge" train -q --targets signs.csv real signs.model
+refuses 1 "both.csv: 240 by 2 numbers instead of a row for each of 60 examples" train --targets both.csv two.test
+refuses 1 "is not +1 or -1" train --targets both.csv real
+refuses 2 "--targets goes without -v" train -v 5 --targets both.csv real
+refuses 2 "--targets goes without -s one_class" train -s 2 --targets both.csv real
+refuses 1 "several targets" export --c both.model
+refuses 1 "many targets is not calibrated" calibrate both.model real
+refuses 1 "many targets has none" report both.model real
+
 end

@@ -282,6 +282,8 @@ int command_export(int argc, char **argv)
     if (type == HINGE_USER || type > HINGE_LAPLACIAN)
         die(EXIT_FAILURE, "%s: no C is known for its kernel, %s", s.model_path,
             hinge_kernel_info(hinge_model_kernel(model).type)->keyword);
+    if (hinge_model_n_targets(model) > 0)
+        die(EXIT_FAILURE, "%s: a model of several targets is not written as C", s.model_path);
     write_model(&s, model);
     hinge_model_free(model);
     return 0;

@@ -176,6 +176,8 @@ static void print_model(const hinge_model *model)
     print_names("names", 11, hinge_model_names(model));
     if (hinge_model_target(model))
         printf("%-10s %s\n", "predicts", hinge_model_target(model));
+    if (hinge_model_n_targets(model) > 0)
+        printf("%-10s %zu\n", "targets", hinge_model_n_targets(model));
     printf("%-10s %zu\n", "vectors", hinge_model_n_sv(model));
     print_classes(model);
     if (hinge_model_n_classes(model) > 2)
@@ -202,7 +204,8 @@ static void json_model(struct json *j, const hinge_model *model)
     json_names(j, "names", hinge_model_names(model));
     if (hinge_model_target(model))
         json_put(j, "target %s", hinge_model_target(model));
-    json_put(j, "n_classes %zu, n_sv %zu", n_classes, hinge_model_n_sv(model));
+    json_put(j, "n_classes %zu, n_targets %zu, n_sv %zu", n_classes, hinge_model_n_targets(model),
+             hinge_model_n_sv(model));
     if (hinge_model_labels(model))
         json_labels(j, "labels", hinge_model_words(model), hinge_model_labels(model), n_classes);
     if (hinge_model_class_sv(model))

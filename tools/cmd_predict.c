@@ -81,7 +81,7 @@ static void load(const struct predict_settings *s, struct predict_run *run)
     start = now();
     load_for_model(s->test_path, &s->data, run->model, s->options.threads, &run->data);
     run->seconds_load = now() - start;
-    run->scored = run->data.labelled;
+    run->scored = run->data.labelled && hinge_model_n_targets(run->model) == 0;
     if (!run->scored && !s->output_path && !s->decisions && !s->probability && !s->json)
         die(EXIT_USAGE, "predict: nothing to do: no output_file is named, and %s has no labels to compare with",
             s->test_path);
@@ -93,9 +93,10 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
     hinge_predict_options options = s->options;
     const struct ranks *ranks = s->data.ranks;
     int classes = s->probability && !hinge_task_info(hinge_model_task(run->model))->regresses;
+    int many = hinge_model_n_targets(run->model) > 0;
     double start;
     run->labels = allocate(n, sizeof *run->labels);
-    if (s->decisions)
+    if (s->decisions || many)
         run->decisions = allocate(n, hinge_model_n_problems(run->model) * sizeof *run->decisions);
     if (classes)
         run->probabilities = allocate(n, hinge_model_n_classes(run->model) * sizeof *run->probabilities);
@@ -104,8 +105,8 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
     options.report = &run->report;
     start = now();
     if (!classes || run->decisions)
-        check((ranks ? ranks->predict : hinge_predict)(run->model, &run->data.x, &options, run->labels, run->decisions,
-                                                       &failure));
+        check((ranks ? ranks->predict : hinge_predict)(run->model, &run->data.x, &options, many ? NULL : run->labels,
+                                                       run->decisions, &failure));
     if (classes)
         check((ranks ? ranks->probability : hinge_predict_probability)(run->model, &run->data.x, &options, run->labels,
                                                                        run->probabilities, &failure));
@@ -151,6 +152,8 @@ static void score(const struct predict_settings *s, struct predict_run *run)
     hinge_data whole = run->data;
     whole.x.rows = run->n;
     whole.y = run->truth;
+    if (!run->scored)
+        return;
     warn_of_unknown_labels(s->test_path, &whole, run->model);
     run->score =
         score_predictions(hinge_model_task(run->model), hinge_model_tau(run->model), run->n, run->labels, run->truth);
@@ -249,6 +252,8 @@ static void tell(const struct predict_settings *s, const struct predict_run *run
 {
     if (s->output_path && run->probabilities)
         write_probabilities(s->output_path, run);
+    else if (s->output_path && hinge_model_n_targets(run->model) > 0)
+        write_table(s->output_path, run->decisions, run->n, hinge_model_n_targets(run->model));
     else if (s->output_path)
         write_labels(s->output_path, run);
     if (s->decisions)

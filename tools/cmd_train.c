@@ -126,6 +126,11 @@ static const struct tool_option run_options[] = {
     OPTION_LEVEL(params.cpu_level),
     OPTION_NO_RESTART(no_restart),
 };
+static const struct tool_option target_options[] = {
+    OPTION_FILE("targets", targets,
+                "train on each column of FILE, in place of the\nlabels: a value an example, or with -s c_svc 1 or -1;\n"
+                "CSV without labels, or .npy"),
+};
 static const struct tool_option output_options[] = {
     OPTION_QUIET(quiet),
     OPTION_VERBOSE(verbose),
@@ -229,11 +234,13 @@ static void read_online(struct train_settings *s)
 static void read_options(int argc, char **argv, struct train_settings *s)
 {
     struct command_line line = train_line(s, usage, 0);
-    line.groups[TRAIN_GROUPS] = (struct option_group)OPTION_GROUP("Output:", output_options, s);
+    line.groups[TRAIN_GROUPS] = (struct option_group)OPTION_GROUP("Several targets:", target_options, s);
+    line.groups[TRAIN_GROUPS + 1] = (struct option_group)OPTION_GROUP("Output:", output_options, s);
     parse_command(argc, argv, &line);
     if (s->folds && (s->test || s->certify))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model", s->test ? "--test" : "--certify");
     read_online(s);
+    targets_check(s);
     train_settle_options(s);
 }
 
@@ -356,9 +363,11 @@ void train_load(struct train_settings *s, struct train_run *run)
     if (s->folds && s->eps_open)
         s->params.eps = eps_of_folds(&s->params, ranks ? ranks->rows(rows) : rows);
     drop_words(&run->data, s->params.task);
-    if (s->params.task != HINGE_ONE_CLASS || s->folds)
+    if (s->targets)
+        targets_read(s->targets, run);
+    else if (s->params.task != HINGE_ONE_CLASS || s->folds)
         need_labels(s->data_path, &run->data, "train on", "--labels");
-    if (!ranks) /* whose labels are those of all together */
+    if (!ranks && !s->targets) /* whose labels are those of all together */
         warn_of_labels(s->data_path, &s->data, s->params.task, &run->data);
     s->params.precomputed_index = run->index = precomputed_index(&run->data, s->data_path);
     if (s->weights)
@@ -374,6 +383,8 @@ static hinge_status train(struct train_settings *s, struct train_run *run)
 {
     if (s->data.ranks)
         return s->data.ranks->train(s, run);
+    if (s->targets)
+        return hinge_train_many(&run->model, &run->data.x, &run->targets, &s->params, &run->report, &failure);
     return hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &failure);
 }
 
@@ -518,6 +529,7 @@ void train_release(struct train_settings *s, struct train_run *run)
     hinge_data_free(&run->data);
     hinge_data_free(&run->test);
     free(run->weights);
+    free(run->target_values);
     free(run->index);
     free(run->scaling.low);
     free(run->scaling.high);

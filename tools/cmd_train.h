@@ -11,7 +11,7 @@ struct train_settings {
     hinge_params params;
     struct class_weights classes;
     struct data_flags data;
-    const char *weights, *test, *test_labels;
+    const char *weights, *test, *test_labels, *targets;
     size_t folds; /* folds of a cross-validation; 0: train a model */
     struct online online;
     int scale;
@@ -29,6 +29,8 @@ struct train_settings {
 struct train_run {
     hinge_data data, test;
     double *weights; /* [data.x.rows], NULL: there are none */
+    hinge_targets targets;
+    double *target_values; /* of these; NULL: there are none */
     size_t *index;
     hinge_scaling scaling; /* low NULL: there is none, or each fold has its own */
     hinge_model *model;
@@ -55,6 +57,10 @@ void train_run(struct train_settings *s, struct train_run *run);
 void train_release(struct train_settings *s, struct train_run *run);
 /* Does all that hinge train does behind its options, and returns the exit code; the settings are released. */
 int run_train(struct train_settings *s);
+
+/* Refuses options that do not go with --targets; and reads its file. */
+void targets_check(const struct train_settings *s);
+void targets_read(const char *path, struct train_run *run);
 
 /* Prints the report, as JSON or as text. */
 void train_report(const struct train_settings *s, const struct train_run *run);

@@ -328,6 +328,8 @@ double *gather_rows(const struct data_flags *flags, double *part, size_t rows, s
 void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags);
 /* Reads weights of n examples, one number a line or an .npy file; the caller frees them. */
 double *load_weights(const char *path, size_t n);
+/* Reads a table of numbers without labels, CSV or .npy, which has a row for each of n examples. */
+void load_table(const char *path, size_t n, hinge_data *data);
 /* Reads data, as load_data, that a model of cols features shall predict, of the columns that flags names; dies of a
  * table of another number. Takes labels that are words for none where flags has no words. */
 void load_test(const char *path, const struct data_flags *flags, size_t cols, int threads, hinge_data *data);

@@ -147,14 +147,20 @@ void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct da
         kernel->gamma = 1.0 / (double)features_of(data, flags);
 }
 
-double *load_weights(const char *path, size_t n)
+/* Reads a table of numbers without labels, CSV or .npy; CSV of so many columns at most, 0: of any. */
+static void read_numbers(const char *path, size_t most, hinge_data *data)
 {
-    hinge_data_options options = { .format = HINGE_FORMAT_CSV, .type = HINGE_F64, .max_cols = 1, .no_labels = 1 };
-    double *weights = allocate(n, sizeof *weights);
-    hinge_data data;
+    hinge_data_options options = { .format = HINGE_FORMAT_CSV, .type = HINGE_F64, .max_cols = most, .no_labels = 1 };
     if (ends_in(path, ".npy"))
         options.format = HINGE_FORMAT_NPY;
-    check(hinge_data_read(path, &options, &data, &failure));
+    check(hinge_data_read(path, &options, data, &failure));
+}
+
+double *load_weights(const char *path, size_t n)
+{
+    double *weights = allocate(n, sizeof *weights);
+    hinge_data data;
+    read_numbers(path, 1, &data);
     if (data.x.rows != n || data.x.cols != 1)
         die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data.x.rows, data.x.cols,
             n);
@@ -165,6 +171,14 @@ double *load_weights(const char *path, size_t n)
     }
     hinge_data_free(&data);
     return weights;
+}
+
+void load_table(const char *path, size_t n, hinge_data *data)
+{
+    read_numbers(path, 0, data);
+    if (data->x.rows != n || data->x.cols == 0)
+        die(EXIT_DATA, "%s: %zu by %zu numbers instead of a row for each of %zu examples", path, data->x.rows,
+            data->x.cols, n);
 }
 
 /* ---- Data for a model ---- */

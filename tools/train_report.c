@@ -180,11 +180,15 @@ static size_t list_unbegun(const struct train_run *run, struct json *j, char *ro
         size_t used = strlen(room);
         if (problem_begun(model, p))
             continue;
-        problem_classes(model, p, &a, &b);
-        snprintf(name, sizeof name, "%.40s, %.40s",
-                 label_text(hinge_model_words(model), hinge_model_labels(model)[a], 17, rooms[0]),
-                 b == SIZE_MAX ? "rest"
-                               : label_text(hinge_model_words(model), hinge_model_labels(model)[b], 17, rooms[1]));
+        if (hinge_model_n_targets(model) == 0)
+            problem_classes(model, p, &a, &b);
+        if (hinge_model_n_targets(model) > 0)
+            snprintf(name, sizeof name, "target %zu", p + 1);
+        else
+            snprintf(name, sizeof name, "%.40s, %.40s",
+                     label_text(hinge_model_words(model), hinge_model_labels(model)[a], 17, rooms[0]),
+                     b == SIZE_MAX ? "rest"
+                                   : label_text(hinge_model_words(model), hinge_model_labels(model)[b], 17, rooms[1]));
         if (j)
             json_text(j, NULL, name);
         if (used + strlen(name) + 8 < size)
@@ -236,19 +240,21 @@ static int sums_folds(const hinge_report *r, size_t folds)
     return folds && r->distinct == 0;
 }
 
-static void print_vectors(const hinge_report *r, size_t folds)
+static void print_vectors(const hinge_report *r, const struct train_settings *s)
 {
-    if (sums_folds(r, folds))
-        printf("%-16s %zu in %zu folds of %zu examples (%zu bounded)\n", "support vectors", r->n_sv, folds, r->n,
+    if (sums_folds(r, s->folds))
+        printf("%-16s %zu in %zu folds of %zu examples (%zu bounded)\n", "support vectors", r->n_sv, s->folds, r->n,
                r->n_bsv);
     else
         printf("%-16s %zu of %zu examples (%zu bounded%s)\n", "support vectors", r->n_sv, r->n, r->n_bsv,
-               r->n_problems > 1 ? ", summed over pairs of classes" : "");
+               r->n_problems == 1 ? ""
+               : s->targets       ? ", summed over targets"
+                                  : ", summed over pairs of classes");
     if (r->distinct > 0 && r->distinct < r->n)
         printf("%-16s %zu of %zu differ, equal ones are solved as one\n", "examples", r->distinct, r->n);
 }
 
-static void print_report(const hinge_report *r, size_t folds)
+static void print_report(const hinge_report *r, const struct train_settings *s)
 {
     printf("%-16s %s\n", "outcome", hinge_outcome_text(r->outcome));
     printf("%-16s %.10g\n", "objective", r->objective);
@@ -259,7 +265,7 @@ static void print_report(const hinge_report *r, size_t folds)
         printf("%-16s %.3g\n", "measured error", r->error);
     if (r->trace_error > 0)
         printf("%-16s rank %zu, %.3g of the kernel's trace left out\n", "factor", r->rank, r->trace_error);
-    print_vectors(r, folds);
+    print_vectors(r, s);
     if (r->rank == 0) {
         printf("%-16s %" PRIu64 " computed", "kernel rows", r->rows_computed);
         if (r->rows_computed && r->n_sv)
@@ -318,7 +324,7 @@ static void print_table(const struct train_settings *s, const struct train_run *
     if (s->online.solver)
         print_online(run, &s->online);
     else
-        print_report(r, s->folds);
+        print_report(r, s);
     char unbegun[80];
     size_t n_unbegun = list_unbegun(run, NULL, unbegun, sizeof unbegun);
     if (n_unbegun)

@@ -213,7 +213,9 @@ static void report_path(const struct hg_training *t, size_t q, double margin, do
     if (t->problem.n_problems > 0 && t->solutions[0].is_whole)
         hg_tell_path(r, ", whole");
     hg_tell_path(r, "%s%s%s", t->params->no_bias ? ", no bias" : "", t->begun_bytes > 0 ? ", rows shared" : "",
-                 hg_side_by_side(t) ? ", pairs side by side" : "");
+                 !hg_side_by_side(t)          ? ""
+                 : t->problem.targets != NULL ? ", targets side by side"
+                                              : ", pairs side by side");
     if (t->interior && r->trace_error > 0 && r->outcome == HINGE_STALLED)
         hg_tell_path(r, ", approximate");
     if (t->interior && r->outcome == HINGE_NO_MARGIN && isfinite(margin))
