@@ -229,7 +229,7 @@ static hinge_status train_dealt(const struct hm_net *net, const hinge_matrix *x,
                                 hinge_report *report, hinge_error *err)
 {
     struct training job = { .net = net, .watch = { .begin = hg_now() } };
-    struct hm_save save = { .folder = options->checkpoint, .net = net, .own = &job.own };
+    struct hm_save save = { .folder = options->checkpoint };
     hinge_model *made = NULL;
     job.watch.saved = job.watch.begin;
     job.watch.save = options->checkpoint != NULL ? &save : NULL;

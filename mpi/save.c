@@ -23,7 +23,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hg_random(&hash);
 }
 
-static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t size)
+uint64_t hm_mix_bytes(uint64_t hash, const void *bytes, size_t size)
 {
     for (size_t at = 0; at < size; at += 8) {
         uint64_t word = 0;
@@ -33,24 +33,30 @@ static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-/* Makes a check sum of what makes the optimum: all points, and parameters but for eps. */
-static uint64_t identify(const struct hm_net *net, const struct hm_own *own)
+uint64_t hm_identity(uint64_t points, const hinge_params *p, const uint64_t *sizes, size_t n_sizes)
 {
-    const hinge_params *p = &own->pr.params;
     const double reals[] = { p->C, p->nu, p->p, p->tau, p->kernel.gamma, p->kernel.coef0 };
     const uint64_t words[] = { (uint64_t)p->task, (uint64_t)p->kernel.type, (uint64_t)p->kernel.degree,
-                               (uint64_t)p->no_bias, (uint64_t)p->multiclass, own->pr.n, own->rows, own->pr.d };
+                               (uint64_t)p->no_bias, (uint64_t)p->multiclass };
+    uint64_t all = hm_mix_bytes(hm_mix_bytes(points, reals, sizeof reals), words, sizeof words);
+    all = hm_mix_bytes(all, sizes, n_sizes * sizeof *sizes);
+    return all != 0 ? all : 1;
+}
+
+/* Makes the identity of points that are dealt. */
+static uint64_t identify(const struct hm_net *net, const struct hm_own *own)
+{
+    const uint64_t sizes[] = { own->pr.n, own->rows, own->pr.d };
     struct hm_sum sum = { 0 };
     for (size_t i = 0; i < own->n; i++) {
         uint64_t hash = mix(own->number[i], own->row[i]);
-        hash = mix_bytes(hash, &own->y[i], sizeof *own->y);
-        hash = mix_bytes(hash, &own->weight[i], sizeof *own->weight);
+        hash = hm_mix_bytes(hash, &own->y[i], sizeof *own->y);
+        hash = hm_mix_bytes(hash, &own->weight[i], sizeof *own->weight);
         size_t size = own->type == HINGE_F32 ? sizeof(float) : sizeof(double);
-        sum.count[0] += mix_bytes(hash, (const char *)own->x + i * own->stride * size, own->pr.d * size);
+        sum.count[0] += hm_mix_bytes(hash, (const char *)own->x + i * own->stride * size, own->pr.d * size);
     }
     net->sum(net, &sum);
-    uint64_t all = mix_bytes(mix_bytes(sum.count[0], reals, sizeof reals), words, sizeof words);
-    return all != 0 ? all : 1;
+    return hm_identity(sum.count[0], &own->pr.params, sizes, sizeof sizes / sizeof *sizes);
 }
 
 static void part_path(const struct hm_save *s, uint64_t generation, uint64_t part, char path[PATH])
@@ -72,39 +78,26 @@ static hinge_status write_file(const char *path, const void *bytes, size_t size,
     return hg_output_close(&output, status, err);
 }
 
-/* Writes this rank's part, whose check sum is *hash. */
-static hinge_status write_part(const struct hm_save *s, const struct hm_run *r, uint64_t *hash, hinge_error *err)
+/* Writes the coefficients of qp, whose check sum is *hash. r: the run over ranks whose part they are; NULL: they are
+ * all. */
+static hinge_status write_part(const struct hm_save *s, uint64_t part, const struct hg_qp *qp, const struct hm_run *r,
+                               uint64_t *hash, hinge_error *err)
 {
     char path[PATH];
     size_t count = 0;
     struct entry *entry;
-    HG_TRY(HG_MAKE(err, "a checkpoint", HG_ZEROS(entry, r->points.n)));
-    for (size_t at = 0; at < r->points.n; at++) {
+    HG_TRY(HG_MAKE(err, "a checkpoint", HG_ZEROS(entry, qp->n)));
+    for (size_t at = 0; at < qp->n; at++) {
         struct entry *e = &entry[count];
-        e->number = s->own->number[r->points.of[at]];
-        e->beta[0] = r->qp.beta[0][at];
-        e->beta[1] = r->qp.layers == 2 ? r->qp.beta[1][at] : 0;
+        e->number = r != NULL ? r->own->number[r->points.of[at]] : at;
+        e->beta[0] = qp->beta[0][at];
+        e->beta[1] = qp->layers == 2 ? qp->beta[1][at] : 0;
         count += e->beta[0] != 0 || e->beta[1] != 0;
     }
-    part_path(s, s->generation, (uint64_t)s->net->rank, path);
-    *hash = mix_bytes(s->identity, entry, count * sizeof *entry);
+    part_path(s, s->generation, part, path);
+    *hash = hm_mix_bytes(s->identity, entry, count * sizeof *entry);
     hinge_status status = write_file(path, entry, count * sizeof *entry, err);
     hg_free(entry);
-    return status;
-}
-
-static hinge_status write_manifest(const struct hm_save *s, const uint64_t *hash, hinge_error *err)
-{
-    char path[PATH];
-    struct hg_text text = { 0 };
-    manifest_path(s, path);
-    hg_text_print(&text, "hinge-mpi 1\nidentity %016llx\ngeneration %llu\nranks %d\n", (unsigned long long)s->identity,
-                  (unsigned long long)s->generation, s->net->ranks);
-    for (int k = 0; k < s->net->ranks; k++)
-        hg_text_print(&text, "%016llx\n", (unsigned long long)hash[k]);
-    hinge_status status = text.no_memory ? hg_fail(err, HINGE_ENOMEM, "no memory for a checkpoint")
-                                         : write_file(path, text.data, text.size, err);
-    hg_text_free(&text);
     return status;
 }
 
@@ -118,7 +111,7 @@ static void remove_parts(const struct hm_save *s, uint64_t generation, uint64_t 
     }
 }
 
-/* Rank 0's look at the manifest; hash [ranks] is to be freed. */
+/* Looks at the manifest; hash [ranks] is to be freed. */
 static hinge_status read_manifest(const struct hm_save *s, struct manifest *m, uint64_t **hash, hinge_error *err)
 {
     char path[PATH];
@@ -154,62 +147,99 @@ static hinge_status read_manifest(const struct hm_save *s, struct manifest *m, u
     return hg_fail(err, HINGE_EFORMAT, "%s: it is torn, or no manifest of hinge-mpi", path);
 }
 
-hinge_status hm_save(struct hm_save *s, struct hm_run *run, hinge_error *err)
+/* Writes a manifest of so many parts; what it stands for goes then. */
+static hinge_status write_manifest(const struct hm_save *s, const uint64_t *hash, int parts, hinge_error *err)
 {
-    const struct hm_net *net = s->net;
+    char path[PATH];
+    struct hg_text text = { 0 };
     struct manifest old = { 0 };
-    uint64_t mine = 0, *olds = NULL;
-    hinge_status status = HINGE_OK;
-    s->generation++;
-    HG_TRY(hm_agree(net, write_part(s, run, &mine, err), err));
-    hm_sizes(net, mine);
-    if (net->rank == 0) {
-        (void)read_manifest(s, &old, &olds, NULL); /* which is written over, whatever it is */
-        hg_free(olds);
-        status = write_manifest(s, net->sizes, err);
-    }
-    HG_TRY(hm_agree(net, status, err));
-    if (old.found && old.generation != s->generation)
+    uint64_t *olds = NULL;
+    manifest_path(s, path);
+    (void)read_manifest(s, &old, &olds, NULL); /* which is written over, whatever it is */
+    hg_free(olds);
+    hg_text_print(&text, "hinge-mpi 1\nidentity %016llx\ngeneration %llu\nranks %d\n", (unsigned long long)s->identity,
+                  (unsigned long long)s->generation, parts);
+    for (int k = 0; k < parts; k++)
+        hg_text_print(&text, "%016llx\n", (unsigned long long)hash[k]);
+    hinge_status status = text.no_memory ? hg_fail(err, HINGE_ENOMEM, "no memory for a checkpoint")
+                                         : write_file(path, text.data, text.size, err);
+    hg_text_free(&text);
+    if (status == HINGE_OK && old.found && old.generation != s->generation)
         remove_parts(s, old.generation, old.ranks);
-    return HINGE_OK;
+    return status;
+}
+
+hinge_status hm_save(struct hm_save *s, const struct hm_run *r, hinge_error *err)
+{
+    const struct hm_net *net = r->net;
+    uint64_t mine = 0;
+    s->generation++;
+    HG_TRY(hm_agree(net, write_part(s, (uint64_t)net->rank, &r->qp, r, &mine, err), err));
+    hm_sizes(net, mine);
+    return hm_agree(net, net->rank == 0 ? write_manifest(s, net->sizes, net->ranks, err) : HINGE_OK, err);
+}
+
+hinge_status hm_save_whole(struct hm_save *s, const struct hg_qp *qp, hinge_error *err)
+{
+    uint64_t hash = 0;
+    s->generation++;
+    HG_TRY(write_part(s, 0, qp, NULL, &hash, err));
+    return write_manifest(s, &hash, 1, err);
+}
+
+/* Puts a coefficient where it belongs, if that is on this rank; false: there is no such point. */
+static bool put(struct hg_qp *qp, const struct hm_run *r, const struct entry *e)
+{
+    size_t c, tile, in;
+    if (e->number >= (r != NULL ? r->own->pr.n : qp->n))
+        return false;
+    for (int l = 0; l < qp->layers && r == NULL; l++)
+        qp->beta[l][e->number] = e->beta[l];
+    if (r == NULL)
+        return true;
+    tile = hm_find_tile(r->own, e->number, &c);
+    in = (e->number - r->own->pr.start[c]) % r->own->tile;
+    for (const struct hm_tile *t = r->points.tile; t < r->points.tile + r->points.n_tiles; t++)
+        for (int l = 0; l < qp->layers && t->number == tile; l++)
+            qp->beta[l][t->at + in] = e->beta[l];
+    return true;
 }
 
 /* Takes the coefficients of a part that belong to this rank. */
-static hinge_status take_part(const struct hm_save *s, struct hm_run *r, uint64_t part, uint64_t hash, hinge_error *err)
+static hinge_status take_part(const struct hm_save *s, struct hg_qp *qp, const struct hm_run *r, uint64_t part,
+                              uint64_t hash, hinge_error *err)
 {
     char path[PATH];
     struct hg_bytes bytes = { 0 };
-    const struct hm_own *own = s->own;
     part_path(s, s->generation, part, path);
     HG_TRY(hg_bytes_read(&bytes, path, err));
     hinge_status status = HINGE_OK;
-    if (bytes.size % sizeof(struct entry) != 0 || mix_bytes(s->identity, bytes.data, bytes.size) != hash)
+    if (bytes.size % sizeof(struct entry) != 0 || hm_mix_bytes(s->identity, bytes.data, bytes.size) != hash)
         status = hg_fail(err, HINGE_EFORMAT, "%s: it is torn, or not the part that its manifest names", path);
     for (size_t at = 0; status == HINGE_OK && at < bytes.size; at += sizeof(struct entry)) {
         struct entry e;
-        size_t c;
         memcpy(&e, bytes.data + at, sizeof e);
-        if (e.number >= own->pr.n) {
+        if (!put(qp, r, &e))
             status = hg_fail(err, HINGE_EFORMAT, "%s: there is no point %llu", path, (unsigned long long)e.number);
-            break;
-        }
-        size_t tile = hm_find_tile(own, e.number, &c), in = (e.number - own->pr.start[c]) % own->tile;
-        for (const struct hm_tile *t = r->points.tile; t < r->points.tile + r->points.n_tiles; t++)
-            for (int l = 0; l < r->qp.layers && t->number == tile; l++)
-                r->qp.beta[l][t->at + in] = e.beta[l];
     }
     hg_bytes_free(&bytes);
     return status;
 }
 
-/* Finds a checkpoint, and takes its parts; *hash is to be freed, on failure too. */
-static hinge_status restore(struct hm_save *s, struct hm_run *run, struct manifest *m, uint64_t **hash,
-                            hinge_error *err)
+/* Finds the manifest of this training, if there is one. */
+static hinge_status find(const struct hm_save *s, struct manifest *m, uint64_t **hash, hinge_error *err)
 {
-    const struct hm_net *net = s->net;
-    hinge_status status = net->rank == 0 ? read_manifest(s, m, hash, err) : HINGE_OK;
-    if (status == HINGE_OK && m->found && m->identity != s->identity)
-        status = hg_fail(err, HINGE_EINVAL, "%s: the checkpoint is of other data or parameters", s->folder);
+    HG_TRY(read_manifest(s, m, hash, err));
+    return !m->found || m->identity == s->identity
+               ? HINGE_OK
+               : hg_fail(err, HINGE_EINVAL, "%s: the checkpoint is of other data or parameters", s->folder);
+}
+
+/* Finds a checkpoint, and takes its parts; *hash is to be freed, on failure too. */
+static hinge_status restore(struct hm_save *s, struct hm_run *r, struct manifest *m, uint64_t **hash, hinge_error *err)
+{
+    const struct hm_net *net = r->net;
+    hinge_status status = net->rank == 0 ? find(s, m, hash, err) : HINGE_OK;
     HG_TRY(hm_agree(net, status, err));
     net->broadcast(net, m, sizeof *m, 0);
     if (!m->found)
@@ -220,7 +250,7 @@ static hinge_status restore(struct hm_save *s, struct hm_run *run, struct manife
     net->broadcast(net, *hash, m->ranks * sizeof **hash, 0);
     s->generation = m->generation;
     for (uint64_t k = 0; k < m->ranks; k++)
-        HG_THEN(status, take_part(s, run, k, (*hash)[k], err));
+        HG_THEN(status, take_part(s, &r->qp, r, k, (*hash)[k], err));
     return hm_agree(net, status, err);
 }
 
@@ -231,8 +261,24 @@ hinge_status hm_restore(struct hm_save *s, struct hm_run *run, bool *restored, h
     s->problem = run->problem;
     s->generation = 0;
     if (s->identity == 0)
-        s->identity = identify(s->net, s->own);
+        s->identity = identify(run->net, run->own);
     hinge_status status = restore(s, run, &m, &hash, err);
+    *restored = m.found;
+    hg_free(hash);
+    return status;
+}
+
+hinge_status hm_restore_whole(struct hm_save *s, struct hg_qp *qp, bool *restored, hinge_error *err)
+{
+    struct manifest m = { 0 };
+    uint64_t *hash = NULL;
+    hinge_status status = find(s, &m, &hash, err);
+    s->generation = m.generation;
+    for (int l = 0; l < qp->layers && m.found; l++)
+        memset(qp->beta[l], 0, qp->n * sizeof(double));
+    if (status == HINGE_OK && m.found)
+        for (uint64_t k = 0; k < m.ranks; k++)
+            HG_THEN(status, take_part(s, qp, NULL, k, hash[k], err));
     *restored = m.found;
     hg_free(hash);
     return status;

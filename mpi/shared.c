@@ -8,6 +8,7 @@
 #include "lib/train/training.h"
 #include "mpi/mpi_own.h"
 #include "mpi/mpi_train.h"
+#include "mpi/save.h"
 
 #include <math.h>
 
@@ -24,6 +25,14 @@ struct shared {
     double *column; /* [2 * x.rows] their labels, then their weights; */
     double *start;  /* [n_problems * x.rows] coefficients to start from; or NULL */
     size_t *index;  /* [x.rows] columns of a kernel matrix; or NULL */
+    struct kept {   /* [n_problems] checkpoints; NULL: there are none */
+        struct hm_save save;
+        double at; /* when it was written, on hg_now's clock */
+    } * kept;
+    size_t n_problems;
+    double every;         /* seconds from one to the next */
+    pthread_mutex_t lock; /* of unsaved, */
+    hinge_error unsaved;  /* why one was not written */
 };
 
 /* ---- peers ------------------------------------------------------------------------------------------------------- */
@@ -78,9 +87,11 @@ static hinge_status bring(struct hg_peers *peers, hinge_status status, const str
     sum.most[1].key = (uint64_t)__atomic_load_n(&peers->wish, __ATOMIC_RELAXED);
     if (peers->deadline > 0 && hg_now() > peers->deadline)
         sum.most[1].key = 1;
+    if (status == HINGE_OK && s->unsaved.status != HINGE_OK)
+        status = (peers->err = s->unsaved).status;
     if (status == HINGE_OK)
         status = make_room(s, n);
-    else
+    else if (peers->err.status != status)
         (void)hg_rows_told(status, &peers->err);
     peers->failed = hm_agreed_with(s->net, status, &sum, &peers->err);
     if (peers->failed != HINGE_OK)
@@ -97,6 +108,81 @@ static hinge_status collect(struct hg_peers *peers, const void *mine, size_t byt
 {
     struct shared *s = peers->arg;
     return peers->failed = hm_gather_all(s->net, mine, bytes, all, total, &peers->err);
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+/* Does hg_peers.keep: of one problem, which all ranks solve, rank 0 writes it. */
+static bool keep(struct hg_peers *peers, size_t problem, const struct hg_qp *qp, bool now)
+{
+    struct shared *s = peers->arg;
+    struct kept *kept = &s->kept[problem];
+    hinge_error err = { 0 };
+    double time = hg_now();
+    if ((s->n_problems == 1 && peers->rank > 0) || (!now && time - kept->at <= s->every))
+        return true;
+    kept->at = time;
+    if (hm_save_whole(&kept->save, qp, &err) == HINGE_OK)
+        return true;
+    pthread_mutex_lock(&s->lock);
+    s->unsaved = err;
+    pthread_mutex_unlock(&s->lock);
+    return false;
+}
+
+/* Does hg_peers.take. One problem is read by rank 0, so that all go on from the same. */
+static hinge_status take(struct hg_peers *peers, size_t problem, struct hg_qp *qp, bool *found, hinge_error *err)
+{
+    const struct shared *s = peers->arg;
+    struct hm_save *save = &s->kept[problem].save;
+    uint64_t told;
+    hinge_status status = HINGE_OK;
+    if (s->n_problems > 1)
+        return hm_restore_whole(save, qp, found, err);
+    if (peers->rank == 0)
+        status = hm_restore_whole(save, qp, found, &peers->err);
+    HG_TRY(peers->failed = hm_agree(s->net, status, &peers->err));
+    told = *found;
+    s->net->broadcast(s->net, &told, sizeof told, 0);
+    *found = told != 0;
+    for (int l = 0; l < qp->layers && *found; l++)
+        s->net->broadcast(s->net, qp->beta[l], qp->n * sizeof(double), 0);
+    return HINGE_OK;
+}
+
+/* Makes the identity of the rows of all ranks, and of how they are trained on. */
+static uint64_t identify(const struct shared *s, const hinge_params *p)
+{
+    const hinge_scaling *scaling = p->scaling;
+    const double range[] = { scaling != NULL, scaling != NULL ? scaling->lower : 0,
+                             scaling != NULL ? scaling->upper : 0 };
+    const uint64_t sizes[] = { s->x.rows, s->x.cols, s->n_problems, p->n_class_weights, p->positive_class != NULL };
+    size_t width = s->x.stride * hg_size_of(s->x.type);
+    uint64_t hash = hm_mix_bytes(0, s->x.data, s->x.rows * width);
+    hash = hm_mix_bytes(hash, s->column, 2 * s->x.rows * sizeof *s->column);
+    hash = hm_mix_bytes(hash, s->index, s->index != NULL ? s->x.rows * sizeof *s->index : 0);
+    hash = hm_mix_bytes(hash, range, sizeof range);
+    if (scaling != NULL && scaling->low != NULL) {
+        hash = hm_mix_bytes(hash, scaling->low, scaling->n_features * sizeof *scaling->low);
+        hash = hm_mix_bytes(hash, scaling->high, scaling->n_features * sizeof *scaling->high);
+    }
+    hash = hm_mix_bytes(hash, p->class_labels, p->n_class_weights * sizeof *p->class_labels);
+    hash = hm_mix_bytes(hash, p->class_weights, p->n_class_weights * sizeof *p->class_weights);
+    hash = hm_mix_bytes(hash, p->positive_class, p->positive_class != NULL ? sizeof *p->positive_class : 0);
+    return hm_identity(hash, p, sizes, sizeof sizes / sizeof *sizes);
+}
+
+static hinge_status open_checkpoints(struct shared *s, const hinge_params *p, const struct hm_options *options,
+                                     hinge_error *err)
+{
+    if (options->checkpoint == NULL)
+        return HINGE_OK;
+    uint64_t identity = identify(s, p);
+    s->every = options->every > 0 ? options->every : 600;
+    HG_TRY(HM_MAKE(s->net, err, "checkpoints", HG_ZEROS(s->kept, s->n_problems)));
+    for (size_t k = 0; k < s->n_problems; k++)
+        s->kept[k] = (struct kept){ { .folder = options->checkpoint, .problem = k, .identity = identity }, hg_now() };
+    return HINGE_OK;
 }
 
 /* ---- the rows ---------------------------------------------------------------------------------------------------- */
@@ -151,27 +237,14 @@ static hinge_status gather_columns(const struct shared *s, size_t rows, const do
     return status;
 }
 
-/* Counts the two-class problems of labels y [n]. */
-static size_t count_problems(const hinge_params *p, const double *y, size_t n)
-{
-    size_t classes = 0;
-    for (size_t i = 0, k; i < n && hinge_task_info(p->task)->classifies; i++) {
-        for (k = 0; k < i && y[k] != y[i]; k++)
-            ;
-        classes += k == i;
-    }
-    return hinge_task_info(p->task)->classifies ? hg_count_problems(p->multiclass, classes) : 1;
-}
-
 /* Gathers the coefficients to start from, of all problems. */
 static hinge_status gather_starts(struct shared *s, size_t rows, const hinge_params *p, hinge_error *err)
 {
-    size_t n_problems = count_problems(p, s->column, s->x.rows);
     const double **part;
-    HG_TRY(HM_MAKE(s->net, err, "starts", HG_ARRAY(part, n_problems)));
-    for (size_t k = 0; k < n_problems; k++)
+    HG_TRY(HM_MAKE(s->net, err, "starts", HG_ARRAY(part, s->n_problems)));
+    for (size_t k = 0; k < s->n_problems; k++)
         part[k] = p->beta0 != NULL ? p->beta0 + k * rows : NULL; /* without rows */
-    hinge_status status = gather_columns(s, rows, part, n_problems, &s->start, err);
+    hinge_status status = gather_columns(s, rows, part, s->n_problems, &s->start, err);
     hg_free(part);
     return status;
 }
@@ -218,8 +291,20 @@ bool hm_fits(const struct hm_net *net, const hinge_matrix *x, const hinge_params
              const struct hm_options *options)
 {
     struct whole w = add_up(net, x, params);
-    return options->tile == 0 && options->checkpoint == NULL && options->rounds == NULL && w.n > 0 &&
+    return options->tile == 0 && options->rounds == NULL && w.n > 0 &&
            (double)w.n * (double)(w.d + OF_A_ROW) <= MOST_VALUES && !hm_ask_machines(net, params).mixed;
+}
+
+/* Counts the two-class problems of labels y [n]. */
+static size_t count_problems(const hinge_params *p, const double *y, size_t n)
+{
+    size_t classes = 0;
+    for (size_t i = 0, k; i < n && hinge_task_info(p->task)->classifies; i++) {
+        for (k = 0; k < i && y[k] != y[i]; k++)
+            ;
+        classes += k == i;
+    }
+    return hinge_task_info(p->task)->classifies ? hg_count_problems(p->multiclass, classes) : 1;
 }
 
 /* Gathers what the ranks have, and sets params to it. */
@@ -236,6 +321,7 @@ static hinge_status gather(struct shared *s, const hinge_matrix *x, const double
     HG_TRY(hm_agree(s->net, status, err));
     HG_TRY(gather_rows(s, x, w.n, w.d, w.f64 ? HINGE_F64 : HINGE_F32, err));
     HG_TRY(gather_columns(s, x->rows, part, 2, &s->column, err));
+    s->n_problems = count_problems(p, s->column, w.n);
     if (w.started)
         HG_TRY(gather_starts(s, x->rows, p, err));
     if (w.indexed)
@@ -269,6 +355,8 @@ static hinge_status train(struct shared *s, const double *y, const hinge_params 
                                 .arg = s,
                                 .bring = bring,
                                 .collect = collect,
+                                .keep = s->kept != NULL ? keep : NULL,
+                                .take = take,
                                 .deadline = p->time_limit > 0 ? hg_now() + p->time_limit : 0 };
     hm_count_as(s->net, HM_SOLVING);
     hinge_status status = hg_train_by_peers(peers, model, &s->x, y, p, report, err);
@@ -279,6 +367,11 @@ static hinge_status train(struct shared *s, const double *y, const hinge_params 
         if (err != NULL)
             *err = peers->err;
         return peers->failed;
+    }
+    if (s->unsaved.status != HINGE_OK) {
+        status = s->unsaved.status;
+        if (err != NULL)
+            *err = s->unsaved;
     }
     HG_TRY(hm_agree(s->net, status, err));
     hg_tell_path(report, ", %d ranks", s->net->ranks);
@@ -291,7 +384,9 @@ hinge_status hm_train_shared(const struct hm_net *net, const hinge_matrix *x, co
 {
     struct shared s = { .net = net };
     hinge_params p = *params;
+    pthread_mutex_init(&s.lock, NULL);
     hinge_status status = gather(&s, x, y, &p, err);
+    HG_THEN(status, open_checkpoints(&s, &p, options, err));
     HG_THEN(status, train(&s, hinge_task_info(p.task)->one_class ? NULL : s.column, &p, options, model, report, err));
     if (net->rank != 0) {
         hinge_model_free(*model);
@@ -302,5 +397,7 @@ hinge_status hm_train_shared(const struct hm_net *net, const hinge_matrix *x, co
     hg_free(s.start);
     hg_free(s.index);
     hg_free(s.mine);
+    hg_free(s.kept);
+    pthread_mutex_destroy(&s.lock);
     return status;
 }

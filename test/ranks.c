@@ -1,7 +1,10 @@
 #include "test/ranks.h"
+#include "test/support.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct world {
     int ranks, arrived;
@@ -148,4 +151,42 @@ struct traffic run_ranks(int ranks, void (*job)(const struct hm_net *net, void *
     free(w.more);
     free(w.traffic);
     return traffic;
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+size_t count_files(const char *begin, const char **name)
+{
+    size_t n = 0;
+    DIR *dir = opendir(folder());
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        if (strncmp(e->d_name, begin, strlen(begin)) == 0) {
+            n++;
+            *name = path_of(e->d_name);
+        }
+    closedir(dir);
+    return n;
+}
+
+void empty_folder(void)
+{
+    const char *name = NULL;
+    while (count_files("problem-", &name) > 0)
+        assert_int_equal(remove(name), 0);
+}
+
+void spoil(const char *path, bool cut)
+{
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    fseek(file, -1, SEEK_END);
+    long at = ftell(file);
+    int c = fgetc(file);
+    fseek(file, at, SEEK_SET);
+    if (cut)
+        assert_int_equal(ftruncate(fileno(file), at), 0);
+    else
+        fputc(c ^ 1, file);
+    fclose(file);
 }

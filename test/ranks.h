@@ -15,4 +15,10 @@ struct traffic { /* of one rank */
 /* Runs job(net, arg) on so many ranks; returns rank 0's traffic. */
 struct traffic run_ranks(int ranks, void (*job)(const struct hm_net *net, void *arg), void *arg);
 
+/* Of checkpoints in folder(): how many files begin so, and the last one's name; none any more; one with its last byte
+ * altered, or cut off. */
+size_t count_files(const char *begin, const char **name);
+void empty_folder(void);
+void spoil(const char *path, bool cut);
+
 #endif

@@ -20,13 +20,13 @@ struct training {
     const double *weights; /* [n] or NULL */
     hinge_params params;
     struct hm_options options;
-    int bad_rank; /* -1: none; whose first label is NaN */
+    int bad_rank;        /* -1: none; whose first label is NaN */
     const double *beta0; /* [problems * n] of all, or NULL */
     size_t problems;
     int lacks_beta0; /* -1: none; a rank without its part */
     hinge_model *model;
     hinge_report report;
-    hinge_error err, errs[8]; /* of rank 0, and of the first ones */
+    hinge_error err, errs[8];      /* of rank 0, and of the first ones */
     hinge_certificate certificate; /* of rank 0, */
     struct hm_traffic traffic;     /* and what it counted */
 };
@@ -83,8 +83,8 @@ static void train_rank(const struct hm_net *net, void *arg)
 static struct training training_of(const struct set *set, hinge_params params)
 {
     params.threads = params.threads > 0 ? params.threads : 1;
-    return (struct training){ .set = set, .params = params, .options = { .tile = 512 }, .bad_rank = -1,
-                              .lacks_beta0 = -1 };
+    return (
+        struct training){ .set = set, .params = params, .options = { .tile = 512 }, .bad_rank = -1, .lacks_beta0 = -1 };
 }
 
 static void assert_same_model(const hinge_model *a, const hinge_model *b)
@@ -324,10 +324,11 @@ static void check_calibration(const struct set *set, hinge_params params, const 
         for (size_t i = 0; i < set->n; i++) {
             double f = 1;
             if (one_class)
-                assert_int_equal(hinge_predict(plain, &(hinge_matrix){ set->x + i * set->d, HINGE_F64, 1, set->d,
-                                                                       set->d, HINGE_ROW_MAJOR },
-                                               NULL, NULL, &f, NULL),
-                                 HINGE_OK);
+                assert_int_equal(
+                    hinge_predict(plain,
+                                  &(hinge_matrix){ set->x + i * set->d, HINGE_F64, 1, set->d, set->d, HINGE_ROW_MAJOR },
+                                  NULL, NULL, &f, NULL),
+                    HINGE_OK);
             for (size_t c = 0; c < k && fabs(f) > 1e-3; c++)
                 assert_true(fabs(p[i * k + c] - q[i * k + c]) <= (one_class ? 0.1001 : 1e-4));
         }
@@ -492,7 +493,8 @@ static size_t read_rounds(const char *path, struct round *round, size_t room)
     assert_non_null(strstr(line, " q ranks threads round fresh moved computed steps gathered select "));
     for (; n < room && fgets(line, sizeof line, file) != NULL; n++)
         assert_int_equal(sscanf(line, "%*s %*s %*s %*s %*s %zu %*s %*s %zu %zu %zu %*s %zu", &round[n].ranks,
-                                &round[n].fresh, &round[n].moved, &round[n].computed, &round[n].gathered), 5);
+                                &round[n].fresh, &round[n].moved, &round[n].computed, &round[n].gathered),
+                         5);
     fclose(file);
     return n;
 }
@@ -533,44 +535,6 @@ TEST(test_two_collectives)
 static int stop_at(void *arg, const hinge_progress *p)
 {
     return p->rounds >= *(const size_t *)arg;
-}
-
-/* Files of the folder that begin so; the last one's name. */
-static size_t count_files(const char *begin, const char **name)
-{
-    size_t n = 0;
-    DIR *dir = opendir(folder());
-    assert_non_null(dir);
-    for (struct dirent *e; (e = readdir(dir)) != NULL;)
-        if (strncmp(e->d_name, begin, strlen(begin)) == 0) {
-            n++;
-            *name = path_of(e->d_name);
-        }
-    closedir(dir);
-    return n;
-}
-
-static void empty_folder(void)
-{
-    const char *name = NULL;
-    while (count_files("problem-", &name) > 0)
-        assert_int_equal(remove(name), 0);
-}
-
-/* Alters the last byte of a file, or cuts it off. */
-static void spoil(const char *path, bool cut)
-{
-    FILE *file = fopen(path, "r+b");
-    assert_non_null(file);
-    fseek(file, -1, SEEK_END);
-    long at = ftell(file);
-    int c = fgetc(file);
-    fseek(file, at, SEEK_SET);
-    if (cut)
-        assert_int_equal(ftruncate(fileno(file), at), 0);
-    else
-        fputc(c ^ 1, file);
-    fclose(file);
 }
 
 TEST(test_checkpoint)

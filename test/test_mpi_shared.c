@@ -17,8 +17,11 @@ struct job {
     const double *weights, *beta0; /* [n], [problems * n], or NULL */
     size_t problems;
     hinge_params params;
-    int stopped_rank, failing_rank; /* -1: none; whose callback, or kernel, ends it at its third call */
-    hinge_model *model;             /* rank 0's */
+    int stopped_rank, failing_rank; /* -1: none; whose callback ends it at a call, whose kernel at its third */
+    int calls;                      /* up to that; 0: 3 */
+    const char *checkpoint;
+    double every;
+    hinge_model *model; /* rank 0's */
     hinge_report report;
     hinge_certificate certificate;
     struct hm_traffic traffic[MOST_RANKS];
@@ -50,10 +53,10 @@ static int count_block(void *cookie, const hinge_matrix *a, const hinge_matrix *
     return left == 0 ? 1 : plain_block(&c->kernel, a, b, out, ld);
 }
 
-static int stop_third(void *arg, const hinge_progress *p)
+static int count_down(void *arg, const hinge_progress *p)
 {
     (void)p;
-    return ++*(int *)arg >= 3;
+    return --*(int *)arg <= 0;
 }
 
 static void train_rank(const struct hm_net *net, void *arg)
@@ -67,8 +70,11 @@ static void train_rank(const struct hm_net *net, void *arg)
     hinge_params params = t->params;
     hinge_model *model = NULL;
     hinge_report report = { 0 };
-    struct hm_options options = { .certificate = &(hinge_certificate){ 0 }, .traffic = &t->traffic[net->rank] };
-    int calls = 0;
+    struct hm_options options = { .certificate = &(hinge_certificate){ 0 },
+                                  .traffic = &t->traffic[net->rank],
+                                  .checkpoint = t->checkpoint,
+                                  .every = t->every };
+    int calls = t->calls > 0 ? t->calls : 3;
     double *beta0 = get(t->problems * rows + 1, sizeof *beta0);
     for (size_t p = 0; p < t->problems; p++)
         memcpy(beta0 + p * rows, t->beta0 + p * n + first, rows * sizeof *beta0);
@@ -78,7 +84,7 @@ static void train_rank(const struct hm_net *net, void *arg)
         params.kernel = hinge_kernel_user("counted", count_block, &counted);
     counted.kernel.type = HINGE_RBF;
     if (net->rank == t->stopped_rank) {
-        params.progress = stop_third;
+        params.progress = count_down;
         params.progress_arg = &calls;
     }
     if (params.kernel.type == HINGE_USER) /* has no certificate by a model that ends with its cookie */
@@ -304,6 +310,99 @@ TEST(test_traffic)
             check_traffic(&set, ranks, counts != 0);
             check_traffic(&blobs, ranks, counts != 0);
         }
+}
+
+/* Begun by one number of ranks, stopped, and gone on with by another one: the same bytes for all such numbers, as good
+ * as in one go, and in less than that. */
+static void check_checkpoint(struct job whole)
+{
+    struct job begun = whole, rest, first = whole;
+    run_ranks(2, train_rank, &whole);
+    assert_string_equal(whole.err[0].text, "");
+    begun.checkpoint = folder();
+    begun.calls = (int)(whole.report.rounds / (whole.report.n_problems > 1 ? 8 : 2));
+    for (int ranks = 1; ranks <= 4; ranks++) {
+        begun.stopped_rank = -1;
+        begun.every = 1e-9; /* after each round, which changes nothing */
+        run_ranks(ranks, train_rank, &begun);
+        assert_same_model(begun.model, whole.model);
+        empty_folder();
+        begun.every = 0;
+        begun.stopped_rank = begun.report.n_problems > 1 ? 0 : ranks - 1;
+        run_ranks(ranks, train_rank, &begun);
+        assert_int_equal(begun.report.outcome, HINGE_STOPPED);
+        rest = begun;
+        rest.stopped_rank = -1;
+        run_ranks(5 - ranks, train_rank, &rest);
+        assert_int_equal(rest.report.outcome, HINGE_CONVERGED);
+        assert_true(rest.report.rounds < whole.report.rounds);
+        assert_close(rest.report.objective, whole.report.objective, 1e-3);
+        assert_true(rest.certificate.kkt <= 1.06 * rest.params.eps * (rest.params.task == HINGE_NU_SVC ? 1e3 : 1));
+        if (ranks > 1 && rest.report.n_problems == 1)
+            assert_same_model(first.model, rest.model);
+        first = rest;
+        empty_folder();
+    }
+}
+
+TEST(test_checkpoint)
+{
+    const double labels[] = { 4, -1, 2 };
+    struct set set = set_two_class(5500013, 1500, 5, 2), blobs = set_blobs(5500014, 900, 4, 3, labels, 2);
+    struct set line = set_regression(5500015, 1000, 4);
+    struct job job = job_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.2), 10));
+    job.params.working_set = 40;
+    check_checkpoint(job);
+    job.set = &blobs;
+    check_checkpoint(job);
+    job.params.task = HINGE_NU_SVC;
+    job.params.nu = 0.3;
+    job.set = &set;
+    check_checkpoint(job);
+    job.params.task = HINGE_NU_SVR;
+    job.set = &line;
+    check_checkpoint(job);
+}
+
+/* What is not this training's, or not whole, is refused by all ranks alike, and so is a folder that is not there. */
+static void check_refusal(struct job job, int ranks, hinge_status status, const char *part)
+{
+    run_ranks(ranks, train_rank, &job);
+    for (int r = 0; r < ranks; r++) {
+        assert_int_equal(job.err[r].status, status);
+        assert_non_null(strstr(job.err[r].text, part));
+    }
+}
+
+TEST(test_bad_checkpoints)
+{
+    const double labels[] = { 4, -1, 2 };
+    struct set set = set_two_class(5500016, 800, 5, 2), blobs = set_blobs(5500017, 900, 4, 3, labels, 2);
+    for (int several = 0; several < 2; several++) {
+        struct job job = job_of(several ? &blobs : &set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.2), 10)), other;
+        const char *name = NULL;
+        job.params.working_set = 40;
+        job.checkpoint = folder();
+        for (int cut = 0; cut < 2; cut++) {
+            run_ranks(3, train_rank, &job);
+            assert_int_equal(count_files("problem-", &name), several ? 6 : 2); /* of each, a part and a manifest */
+            other = job;
+            other.params.C = 11;
+            check_refusal(other, 2, HINGE_EINVAL, "other data or parameters");
+            other.params.C = 10;
+            set.y[0] = -set.y[0];
+            blobs.y[0] = blobs.y[0] == 4 ? 2 : 4;
+            check_refusal(other, 2, HINGE_EINVAL, "other data or parameters");
+            set.y[0] = -set.y[0];
+            blobs.y[0] = blobs.y[0] == 4 ? 2 : 4;
+            assert_int_equal(count_files(several ? "problem-2.1.part" : "problem-0.1.part", &name), 1);
+            spoil(name, cut);
+            check_refusal(job, 3, HINGE_EFORMAT, "part-0");
+            empty_folder();
+        }
+        job.checkpoint = path_of("none");
+        check_refusal(job, 3, HINGE_EIO, "none");
+    }
 }
 
 /* One rank's callback, kernel, or limit of time ends all of them alike. */

@@ -96,9 +96,9 @@ static const struct tool_option output_options[] = {
 static const char train_usage[] =
     "usage: mpirun -np P hinge-mpi train [options] training_file [model_file]\n\n"
     "Trains by P processes, each of which reads its part of the examples. Where all of them fit each\n"
-    "process, they share the kernel rows; otherwise, or with --tile, --checkpoint or --rounds, each\n"
-    "holds its part alone. Memory for kernel rows (-m) is that of all together, threads are those of\n"
-    "one. Ctrl-C or SIGTERM saves the best model so far.";
+    "process, they share the kernel rows; otherwise, or with --tile or --rounds, each holds its part\n"
+    "alone. Memory for kernel rows (-m) is that of all together, threads are those of one. Ctrl-C or\n"
+    "SIGTERM saves the best model so far.";
 
 static void read_train_options(int argc, char **argv, struct mpi_settings *s)
 {

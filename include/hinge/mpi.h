@@ -39,7 +39,7 @@ typedef struct hinge_mpi_options {
                              * and parameters goes on from what it finds, by any number of ranks. NULL: none */
     double every;           /* seconds from one checkpoint to the next; 0: 600 */
     size_t tile;            /* points that are dealt to a rank together, rounded up to a multiple of 512; 0: 2,048.
-                             * Given, or with a checkpoint or rounds, rows are dealt however few they are */
+                             * Given, or with rounds, rows are dealt however few they are */
     const char *rounds;     /* a file for what each round took, by rank 0: a line of names, then one of numbers each,
                              * times in seconds; NULL: none. doc/mpi.md says what they are */
     hinge_certificate *certificate; /* what the solution is worth, recomputed in f64 by all ranks after the training,

@@ -10,6 +10,8 @@
 
 #include "lib/base/base.h"
 
+struct hg_qp;
+
 struct hg_peers {
     size_t rank, count;
     size_t memory;       /* that each has for rows and systems where the caller names no budget, bytes */
@@ -18,7 +20,7 @@ struct hg_peers {
     uint64_t met;        /* how often all have met */
     uint64_t spared;     /* kernel values that others made, and this one did not */
     hinge_status failed; /* that all have agreed on, and ended with */
-    hinge_error err;     /* what it was, of the first that failed */
+    hinge_error err;     /* what it was, of the first that failed; before that, of this one, where it knows */
     void *arg;
     /* Agrees with all on a status; where some process wishes to halt, *halt is set for all (NULL: it waits). Then sums
      * [n], dealt in tiles of `grain`, become whole (n = 0: no more than that), and *values is added up over all. */
@@ -26,6 +28,12 @@ struct hg_peers {
                           double *sums, size_t n, size_t grain);
     /* Collects bytes of all processes, in their order: *all of *total bytes, to be freed by hg_free. */
     hinge_status (*collect)(struct hg_peers *peers, const void *mine, size_t bytes, void **all, size_t *total);
+    /* NULL, or keeps a problem's coefficients outside of the training: after each round where that is due, and `now`.
+     * Whoever solves the problem calls it, from any thread. What fails does so for all when they meet next; false:
+     * there is no sense in going on. */
+    bool (*keep)(struct hg_peers *peers, size_t problem, const struct hg_qp *qp, bool now);
+    /* Takes what was kept by an earlier training, if there is any. */
+    hinge_status (*take)(struct hg_peers *peers, size_t problem, struct hg_qp *qp, bool *found, hinge_error *err);
 };
 
 /* Returns how many of n columns are in tiles of process `rank`, the last of which may be narrower. */

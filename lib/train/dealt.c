@@ -128,6 +128,8 @@ hinge_status hg_solve_dealt(struct hg_training *t, hinge_error *err)
         n_own = count_own(&o);
         status = hg_each(n_own, hg_side_by_side(t), t->threads, solve_own, &o, err);
     }
+    if (status != HINGE_OK && err != NULL)
+        t->peers->err = *err;
     status = t->peers->bring(t->peers, status, NULL, &none, NULL, 0, 1);
     for (size_t k = 0; k < n_own && status == HINGE_OK; k++)
         t->peers->spared -= t->solutions[o.all[own_problem(&o, k)].number].report.kernel_values;

@@ -25,19 +25,20 @@ struct work {
     struct hg_training *t;
     struct hg_solution *s;
     hinge_error *err;
-    int thread;                    /* of the team, whose arenas it takes */
+    int thread; /* of the team, whose arenas it takes */
     struct hg_reduced reduced;
     struct hg_smo_options options; /* of the run at hand */
     struct hg_teller teller;
-    hinge_progress last;           /* told, or about to be */
-    struct hg_gram rows, exact;    /* while SMO runs: in f32, where it takes those, and in f64 */
-    struct hg_lowrank factor;      /* one that takes less time than SMO's steps; z NULL: none was found */
-    struct hg_peers *peers;        /* who solves it too; NULL: nobody */
-    uint64_t met;                  /* how often they had met when progress was told last */
-    uint64_t look;                 /* steps after which a factor is looked for */
+    hinge_progress last;        /* told, or about to be */
+    struct hg_gram rows, exact; /* while SMO runs: in f32, where it takes those, and in f64 */
+    struct hg_lowrank factor;   /* one that takes less time than SMO's steps; z NULL: none was found */
+    struct hg_peers *peers;     /* who solves it too; NULL: nobody */
+    uint64_t met;               /* how often they had met when progress was told last */
+    struct hg_peers *keeper;    /* who keeps coefficients; NULL: nobody, or those of the moment are another problem's */
+    uint64_t look;              /* steps after which a factor is looked for */
     struct hg_turns turns;
-    struct hg_solution before;     /* what a turn began with */
-    double done;                   /* by SMO and the interior point, as turns count it */
+    struct hg_solution before; /* what a turn began with */
+    double done;               /* by SMO and the interior point, as turns count it */
 };
 
 /* ---- what SMO runs with ------------------------------------------------------------------------------------------ */
@@ -55,6 +56,8 @@ static int on_progress(void *arg, const hinge_progress *progress)
     w->last.newton = before.newton;
     w->last.newton_steps = before.newton_steps;
     bool stops = w->teller.progress != NULL && hg_tell(&w->teller, &w->last);
+    if (w->keeper != NULL && !w->keeper->keep(w->keeper, w->last.problem, &w->reduced.qp, false))
+        stops = true;
     if (w->peers == NULL)
         return stops;
     uint64_t none = 0;
@@ -85,6 +88,7 @@ static void work_init(struct work *w, size_t p, int thread, int threads)
     size_t newton = n_problems > 1 ? HG_MIN(some, t->cache_bytes) : t->cache_bytes;
     w->thread = thread;
     struct hg_peers *peers = w->peers = hg_training_peers(t);
+    w->keeper = t->peers != NULL && t->peers->keep != NULL ? t->peers : NULL;
     w->teller = (struct hg_teller){
         params->progress, params->progress_arg, t->begin, t->begin, peers != NULL ? &peers->wish : &t->stop, &t->lock
     };
@@ -108,7 +112,7 @@ static void work_init(struct work *w, size_t p, int thread, int threads)
         .halt.deadline = params->time_limit > 0 && peers == NULL ? t->begin + params->time_limit : 0,
         .halt.ask = params->progress != NULL && peers == NULL ? on_question : NULL,
         .halt.arg = w,
-        .progress = params->progress != NULL || peers != NULL ? on_progress : NULL,
+        .progress = params->progress != NULL || t->peers != NULL ? on_progress : NULL,
         .progress_arg = w,
         .live = &w->last,
         .leaves_arg = w,
@@ -499,10 +503,17 @@ static void settle_turn(struct hg_turns *t, enum hg_solver who, bool taken)
 static void begin_turns(struct work *w)
 {
     const hinge_report *report = &w->s->report;
-    w->turns = (struct hg_turns){ .qp = &w->reduced.qp, .eps = w->t->params->eps, .kept = w->reduced.kept,
-                                  .outcome = report->outcome, .objective = report->objective,
-                                  .violation = report->violation, .work = w->done, .run = run_turn,
-                                  .keep = keep_turn, .settle = settle_turn, .arg = w };
+    w->turns = (struct hg_turns){ .qp = &w->reduced.qp,
+                                  .eps = w->t->params->eps,
+                                  .kept = w->reduced.kept,
+                                  .outcome = report->outcome,
+                                  .objective = report->objective,
+                                  .violation = report->violation,
+                                  .work = w->done,
+                                  .run = run_turn,
+                                  .keep = keep_turn,
+                                  .settle = settle_turn,
+                                  .arg = w };
 }
 
 /* Lets the solvers go on by turns. columns: those of the kernel's own features, or all rows; 0: the factor was found
@@ -510,8 +521,8 @@ static void begin_turns(struct work *w)
 static hinge_status go_on(struct work *w, size_t columns)
 {
     begin_turns(w);
-    bool may = w->factor.z != NULL || (columns <= hg_lowrank_most(w->reduced.qp.n) &&
-                                       hg_turns_may_inside(&w->turns, columns));
+    bool may =
+        w->factor.z != NULL || (columns <= hg_lowrank_most(w->reduced.qp.n) && hg_turns_may_inside(&w->turns, columns));
     hinge_status status = hg_turns_go_on(&w->turns, may);
     w->s->report.outcome = w->turns.outcome;
     return status;
@@ -588,6 +599,30 @@ static hinge_status solve_again(void *arg, double eps, uint64_t max_iter)
     return status;
 }
 
+/* ---- coefficients that are kept ---------------------------------------------------------------------------------- */
+
+/* Goes on from what an earlier training has kept, if it has. */
+static hinge_status take_kept(struct work *w)
+{
+    struct hg_reduced *r = &w->reduced;
+    bool found = false;
+    if (w->keeper == NULL)
+        return HINGE_OK;
+    HG_TRY(w->keeper->take(w->keeper, w->last.problem, &r->qp, &found, w->err));
+    if (found && !hg_qp_project(&r->qp, r->sums))
+        hg_reduced_start(r);
+    w->options.warm = w->options.warm || found;
+    return HINGE_OK;
+}
+
+/* Keeps the solution. A margin that is settled then may be that of another nu. */
+static void keep_last(struct work *w)
+{
+    if (w->keeper != NULL)
+        (void)w->keeper->keep(w->keeper, w->last.problem, &w->reduced.qp, true);
+    w->keeper = NULL;
+}
+
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
 
 /* Solves problem p of a training into t->solutions[p]; hg_each's job. Several may run at once: they share `stop`, the
@@ -602,7 +637,10 @@ hinge_status hg_solve_problem(void *arg, int thread, size_t p, int threads, hing
     w.options.then = t->refold != NULL ? hg_refold : NULL;
     w.options.then_arg = &refolding;
     hinge_status status = hg_reduced_init(&w.reduced, &t->distinct, &t->problem, p, err);
+    HG_THEN(status, take_kept(&w));
     HG_THEN(status, solve_reduced(&w));
+    if (status == HINGE_OK)
+        keep_last(&w);
     if (w.s->report.outcome == HINGE_STALLED && hg_halted(&w.options.halt)) /* at the last call, too late for a rule */
         w.s->report.outcome = hg_halt_outcome(&w.options.halt);
     w.options.then = NULL;
