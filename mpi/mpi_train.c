@@ -152,7 +152,7 @@ static hinge_status build_model(const struct training *job, char *vectors, size_
 {
     const struct hm_own *own = &job->own;
     size_t d = own->pr.d, bytes = vector_bytes(job);
-    HG_TRY(hg_empty_model(&own->pr, own->rows, n_sv, model, err));
+    HG_TRY(hg_empty_model(&own->pr, own->rows, n_sv, HINGE_F64, model, err));
     hinge_model *m = *model;
     qsort(vectors, n_sv, bytes, by_number);
     for (size_t k = 0, c = 0; k < n_sv; k++) {
@@ -166,7 +166,7 @@ static hinge_status build_model(const struct training *job, char *vectors, size_
             m->class_sv[c]++;
         for (size_t row = 0; row < job->coef_rows; row++)
             m->coef[row * n_sv + k] = coef[row];
-        memcpy(m->sv + k * d, coef + job->coef_rows, d * sizeof *m->sv);
+        memcpy((double *)m->sv + k * d, coef + job->coef_rows, d * sizeof *coef);
     }
     memcpy(m->rho, job->rho, m->n_problems * sizeof *m->rho);
     memcpy(m->objectives, job->objective, m->n_problems * sizeof *m->objectives);

@@ -230,7 +230,7 @@ TEST(test_predictions)
             for (size_t i = 0; task == 1 && i < N; i += 97) {
                 double f = -model->rho[0];
                 for (size_t k = 0; k < model->n_sv; k++)
-                    f += model->coef[k] * exp(-3 * squared(model->sv + k * D, asked.x + i * D));
+                    f += model->coef[k] * exp(-3 * squared((double *)model->sv + k * D, asked.x + i * D));
                 assert_true(fabs(f - all[i]) <= (f32 ? 5e-3 : limit));
             }
             free(all), free(few), free(labels[0]), free(labels[1]);

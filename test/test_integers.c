@@ -1,15 +1,19 @@
 /*
  * Whole numbers (kernels/integers.h): which points are such; products of every loop that the processor runs, at the
  * largest numbers too, by plain sums in 64 bits; tiles of every kernel from every type by the scalar definition;
- * trainings from bytes beside those from the same values in doubles; what is no number of a matrix of two-byte floats.
+ * trainings from bytes beside those from the same values in doubles; models whose support vectors are bytes; what is
+ * no number of a matrix of two-byte floats.
  */
 #include "kernels/gram.h"
 #include "kernels/integers.h"
 #include "kernels/kernel.h"
 #include "lib/data/copy.h"
+#include "lib/model/model.h"
 #include "test/support.h"
 
 #include <float.h>
+#include <hinge/explain.h>
+#include <hinge/io.h>
 #include <math.h>
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
@@ -386,6 +390,108 @@ TEST(test_trainings_from_every_type)
                 assert_close(certificate.dual, -report.objective, 1e-9);
             }
         }
+}
+
+/* All that models answer about examples, one after the other: decision values in three precisions, gradients, Shapley
+ * values. */
+static double *answers(const hinge_model *model, const hinge_matrix *x, size_t *count)
+{
+    bool product = hinge_model_kernel(model).type == HINGE_LAPLACIAN; /* any of those that hinge_explain takes */
+    size_t each = x->rows * x->cols;
+    double *all = get(3 * x->rows + 2 * each, sizeof *all), *to = all, base;
+    for (int k = 0; k < 3; k++, to += x->rows) {
+        hinge_predict_options o = { .precision = (hinge_precision)k };
+        assert_ok(hinge_predict(model, x, &o, NULL, to, &err));
+    }
+    assert_ok(hinge_gradients(model, x, NULL, to, &err));
+    if (product)
+        assert_ok(hinge_explain(model, x, x, NULL, to + each, &base, &err));
+    *count = 3 * x->rows + (product ? 2 : 1) * each;
+    return all;
+}
+
+/* Puts the support vectors of a model into f64, and leaves what is derived of them; returns them as they were. */
+static void *widened(hinge_model *model)
+{
+    void *bytes = model->sv;
+    double *sv = hg_alloc(model->n_sv * model->d, sizeof *sv);
+    for (size_t i = 0; i < model->n_sv; i++)
+        assert_ok(hinge_model_sv(model, i, sv + i * model->d, &err));
+    model->sv = sv;
+    model->sv_type = HINGE_F64;
+    return bytes;
+}
+
+/* Large models of bytes hold their support vectors as such, whatever type the data had, and answer and are saved as if
+ * these were doubles. One row in eight stands twice, for prediction to merge. */
+TEST(test_models_of_bytes)
+{
+    enum { N = 512, D = 150, ASKED = 3 };
+    const hinge_kernel kernels[] = { hinge_kernel_rbf(1e-7), hinge_kernel_linear(), hinge_kernel_polynomial(2, 1e-6, 1),
+                                     hinge_kernel_laplacian(1e-4) };
+    for (int k = 0; k < 3 * 4; k++) {
+        bool has_signs = k % 3 == 1;
+        hinge_dtype held = has_signs ? HINGE_I8 : HINGE_U8;
+        struct set s = on_grid(21, N, D, has_signs ? -128 : 0, 1, k % 3 == 2 ? 128 : 256);
+        for (size_t i = 0; i < N; i++)
+            s.y[i] = i % 16 < 8 ? 1 : -1;
+        for (size_t i = 8; i < N; i += 8)
+            memcpy(s.x + i * D, s.x + (i - 1) * D, D * sizeof *s.x), s.y[i] = s.y[i - 1];
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        params.kernel = kernels[k / 3];
+        params.C = params.kernel.type == HINGE_LINEAR ? 1e-9 : 1e-5; /* that leaves all rows at their bounds */
+        hinge_matrix x = typed(&s, k % 3 == 2 ? HINGE_I8 : held, k % 2 != 0), same = set_matrix(&s);
+        hinge_model *model = trained(&x, s.y, &params, NULL), *other = trained(&same, s.y, &params, NULL), *read = NULL;
+        assert_true(model->n_sv > N * 9 / 10);
+        assert_true(model->sv_type == held && other->sv_type == held);
+        assert_true((model->merged != NULL) == (kernels[k / 3].type == HINGE_RBF || kernels[k / 3].degree == 2));
+        for (size_t i = 0; i < model->n_sv; i++)
+            for (size_t f = 0; f < D; f++)
+                assert_true(hg_model_value(model, i, f) == s.x[model->sv_index[i] * D + f]);
+        struct text text = text_of(model);
+        assert_true(same_text(text, text_of(other)));
+        assert_ok(hinge_model_parse(&read, "text", text.bytes, text.size, NULL, &err));
+        given_back(read);
+        assert_true(read->sv_type == held && same_text(text, text_of(read)));
+        struct set asked = on_grid(22, ASKED, D, has_signs ? -128 : 0, 1, 128);
+        hinge_matrix z = typed(&asked, held, false);
+        size_t count;
+        double *first = answers(model, &z, &count);
+        if (params.kernel.type != HINGE_LAPLACIAN)
+            assert_true(largest_difference(first, plain_decisions(model, &asked), ASKED) < 1e-9);
+        assert_memory_equal(answers(read, &z, &count), first, count * sizeof *first);
+        hinge_model *predicts = read->merged != NULL ? read->merged : read;
+        void *bytes = widened(predicts);
+        assert_memory_equal(answers(read, &z, &count), first, count * sizeof *first);
+        assert_true(same_text(text, text_of(read)));
+        hg_free(predicts->sv);
+        predicts->sv = bytes;
+        predicts->sv_type = held;
+        assert_ok(hinge_model_widen(read, D + 1, &err));
+        assert_true(read->sv_type == held && hg_model_value(read, 3, D) == 0 &&
+                    hg_model_value(read, 3, D - 1) == hg_model_value(model, 3, D - 1));
+    }
+}
+
+/* -0 and one half are no bytes, and -1 and 255 none of one type. */
+TEST(test_models_of_no_bytes)
+{
+    enum { N = 512, D = 150 };
+    static const double strange[][2] = { { -0.0, 0 }, { 0.5, 1 }, { -1, 255 }, { 256, 256 }, { -129, 5 } };
+    for (size_t k = 0; k < sizeof strange / sizeof *strange; k++) {
+        struct set s = on_grid(23, N, D, 0, 1, 127);
+        for (size_t i = 0; i < N; i++)
+            s.y[i] = i % 2 == 0 ? 1 : -1;
+        s.x[400 * D + 7] = strange[k][0], s.x[411 * D + 8] = strange[k][1];
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        params.kernel = hinge_kernel_rbf(1e-6);
+        params.C = 1e-5;
+        hinge_matrix x = set_matrix(&s);
+        hinge_model *model = trained(&x, s.y, &params, NULL);
+        assert_true(model->n_sv == N && model->sv_type == HINGE_F64);
+        for (size_t i = 0; i < model->n_sv; i++)
+            assert_memory_equal((double *)model->sv + i * D, s.x + model->sv_index[i] * D, D * sizeof *s.x);
+    }
 }
 
 TEST(test_same_bits_for_any_threads)

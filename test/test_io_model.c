@@ -58,7 +58,8 @@ static void check_equal(const struct hinge_model *a, const struct hinge_model *b
     check_same(a->class_sv, b->class_sv, a->n_classes, sizeof *a->class_sv);
     check_same(a->rho, b->rho, a->n_problems, sizeof *a->rho);
     check_same(a->coef, b->coef, hg_model_coef_rows(a) * a->n_sv, sizeof *a->coef);
-    check_same(a->sv, b->sv, a->n_sv * a->d, sizeof *a->sv);
+    assert_int_equal(a->sv_type, b->sv_type);
+    check_same(a->sv, b->sv, a->n_sv * a->d, hg_size_of(a->sv_type));
     check_same(a->sv_serial, b->sv_serial, a->n_sv, sizeof *a->sv_serial);
     assert_int_equal(a->multiclass, b->multiclass);
     check_same(a->prob_a, b->prob_a, a->n_problems, sizeof *a->prob_a);
@@ -73,7 +74,7 @@ static void check_equal(const struct hinge_model *a, const struct hinge_model *b
 /* Three classes, four SVs, three features; one SV is all 0, and the highest feature is used. */
 static struct hinge_model *three_classes(hinge_kernel kernel)
 {
-    struct hinge_model *m = hg_model_new(HINGE_C_SVC, kernel, HINGE_ONE_VS_ONE, 3, 0, 4, 3);
+    struct hinge_model *m = hg_model_new(HINGE_C_SVC, kernel, HINGE_ONE_VS_ONE, 3, 0, 4, 3, HINGE_F64);
     assert_non_null(m);
     const double rho[] = { 0.25, -1.0 / 3, 1e-20 }, labels[] = { 2, -1, 7 };
     const double coef[] = { 1, -0.5, -0.5, 0, 0.1, 0, 2, -1e-5 };
@@ -404,7 +405,7 @@ TEST(refuses_our_own)
     static const char wide[] = SVR_SIZES "hinge_scale_factor 1 2\nhinge_scale_offset 0 1\n" ONE_SV;
     struct hinge_model *model = parse_text(wide, sizeof wide - 1, NULL);
     assert_int_equal(model->d, 2);
-    assert_true(model->sv[0] == 1 && model->sv[1] == 0);
+    assert_true(hg_model_value(model, 0, 0) == 1 && hg_model_value(model, 0, 1) == 0);
 }
 
 TEST(refuses_bodies)
@@ -498,7 +499,8 @@ TEST(damaged)
 TEST(saves_exactly)
 {
     enum { N = 3000, D = 50 };
-    struct hinge_model *model = hg_model_new(HINGE_C_SVC, hinge_kernel_rbf(1.0 / 3), HINGE_ONE_VS_ONE, 2, 0, N, D);
+    struct hinge_model *model =
+        hg_model_new(HINGE_C_SVC, hinge_kernel_rbf(1.0 / 3), HINGE_ONE_VS_ONE, 2, 0, N, D, HINGE_F64);
     assert_non_null(model);
     uint64_t seed = 7;
     model->labels[0] = 1;
@@ -508,9 +510,10 @@ TEST(saves_exactly)
     model->rho[0] = -5e-324;
     for (size_t i = 0; i < N; i++)
         model->coef[i] = ldexp((double)(hg_random(&seed) | 1), -(int)(hg_random(&seed) % 200));
+    double *sv = model->sv;
     for (size_t i = 0; i < (size_t)N * D; i++)
-        model->sv[i] = hg_random(&seed) % 3 == 0 ? ldexp(-(double)hg_random(&seed), -(int)(hg_random(&seed) % 90)) : 0;
-    model->sv[D - 1] = 1;
+        sv[i] = hg_random(&seed) % 3 == 0 ? ldexp(-(double)hg_random(&seed), -(int)(hg_random(&seed) % 90)) : 0;
+    sv[D - 1] = 1;
     struct hinge_model *again = NULL;
     assert_ok(hinge_model_save(given_back(model), path_of("model"), &err));
     assert_ok(hinge_model_load(&again, path_of("model"), NULL, &err));
@@ -540,7 +543,7 @@ TEST(libsvm_reads_ours)
             double row[3] = { 0 };
             for (const struct svm_node *node = theirs->SV[i]; node->index != -1; node++)
                 row[node->index - 1] = node->value;
-            assert_memory_equal(row, model->sv + 3 * i, sizeof row);
+            assert_memory_equal(row, (double *)model->sv + 3 * i, sizeof row);
             assert_true(theirs->sv_coef[0][i] == model->coef[i] && theirs->sv_coef[1][i] == model->coef[4 + i]);
         }
     }
@@ -581,7 +584,7 @@ static void check_theirs(const struct svm_model *theirs)
             if (ours->sv_serial != NULL)
                 assert_int_equal(ours->sv_serial[i] + 1, (int)node->value);
             else
-                assert_true(fabs(ours->sv[i * ours->d + (size_t)node->index - 1] - node->value) <=
+                assert_true(fabs(hg_model_value(ours, i, (size_t)node->index - 1) - node->value) <=
                             1e-7 * fabs(node->value));
             if (ours->sv_serial != NULL)
                 break;

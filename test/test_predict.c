@@ -22,9 +22,9 @@
 static hinge_model *model_of(hinge_task task, hinge_kernel kernel, const struct set *sv, double size, double rho,
                              uint64_t *seed)
 {
-    hinge_model *m = hg_model_new(task, kernel, HINGE_ONE_VS_ONE, 2, 0, sv->n, sv->d);
+    hinge_model *m = hg_model_new(task, kernel, HINGE_ONE_VS_ONE, 2, 0, sv->n, sv->d, HINGE_F64);
     m->rho[0] = rho;
-    memcpy(m->sv, sv->x, sv->n * sv->d * sizeof *m->sv);
+    memcpy(m->sv, sv->x, sv->n * sv->d * sizeof *sv->x);
     for (size_t i = 0; i < sv->n; i++) {
         bool positive = task == HINGE_ONE_CLASS || (task == HINGE_C_SVC ? i < sv->n / 2 : i % 2 == 1);
         m->coef[i] = size * (0.5 + draw_unit(seed)) * (positive ? 1 : -1);
@@ -71,8 +71,10 @@ static long double truth(const hinge_model *m, const double *x)
 {
     hinge_kernel k = hinge_model_kernel(m);
     long double sum = -m->rho[0];
+    double room[4096];
+    assert_true(m->d <= sizeof room / sizeof *room);
     for (size_t i = 0; i < m->n_sv; i++)
-        sum += (long double)m->coef[i] * value_of(&k, x, m->sv + i * m->d, m->d);
+        sum += (long double)m->coef[i] * value_of(&k, x, hg_model_vectors(m, i, 1, room), m->d);
     return sum;
 }
 
@@ -458,11 +460,13 @@ TEST(many_by_few)
 /* The values of all problems by plain sums over all support vectors. */
 static void plain_values(const hinge_model *m, const double *x, long double *f)
 {
+    double room[4096];
+    assert_true(m->d <= sizeof room / sizeof *room);
     for (size_t p = 0; p < m->n_problems; p++)
         f[p] = -m->rho[p];
     for (size_t c = 0, i = 0; c < hg_model_groups(m); c++)
         for (size_t end = i + hg_model_group_sv(m, c); i < end; i++) {
-            long double k = value_of(&m->kernel, x, m->sv + i * m->d, m->d);
+            long double k = value_of(&m->kernel, x, hg_model_vectors(m, i, 1, room), m->d);
             for (size_t row = 0; row < hg_model_coef_rows(m); row++)
                 f[hg_coef_problem(m, c, row)] += (long double)m->coef[row * m->n_sv + i] * k;
         }
@@ -485,8 +489,8 @@ static double plain_label(const hinge_model *m, const long double *f)
 static hinge_model *twelve_classes(hinge_kernel kernel, hinge_multiclass multiclass, const struct set *sv, double size,
                                    uint64_t *seed)
 {
-    hinge_model *m = hg_model_new(HINGE_C_SVC, kernel, multiclass, 12, 0, sv->n, sv->d);
-    memcpy(m->sv, sv->x, sv->n * sv->d * sizeof *m->sv);
+    hinge_model *m = hg_model_new(HINGE_C_SVC, kernel, multiclass, 12, 0, sv->n, sv->d, HINGE_F64);
+    memcpy(m->sv, sv->x, sv->n * sv->d * sizeof *sv->x);
     for (size_t c = 0; c < 12; c++)
         m->labels[c] = (double)(c * c), m->class_sv[c] = sv->n / 12;
     for (size_t p = 0; p < m->n_problems; p++)

@@ -165,10 +165,11 @@ static void share_power(const struct explaining *e, const double *x, const doubl
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
-/* Values of a thread's room: shares of an example, factors of it, of background rows, and work space. */
+/* Values of a thread's room: shares of an example, factors of it, of background rows, work space, and
+ * support vectors. */
 static size_t room_of(const struct explaining *e)
 {
-    return e->d * LANES * (2 + e->stretch + 2 + HG_PRODUCT_NODES);
+    return e->d * LANES * (2 + e->stretch + 2 + HG_PRODUCT_NODES + 1);
 }
 
 /* Adds shares, each support vector's times its coefficients, to those of an example's decision values. */
@@ -189,7 +190,7 @@ static void fold(const struct explaining *e, size_t first, size_t n, const doubl
 static void explain_lanes(const struct explaining *e, size_t first, size_t n, double *room, double *values)
 {
     size_t size = e->d * LANES, each = e->m->n_problems * e->d;
-    const double *z = e->m->sv + first * e->d;
+    const double *z = hg_model_vectors(e->m, first, n, room + room_of(e) - size);
     double *share = room, *high = share + size, *low = high + size, *work = low + e->stretch * size;
     for (size_t k = 0; k < size; k++)
         low[k] = 1; /* of what is not known, without background */

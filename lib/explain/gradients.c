@@ -13,7 +13,7 @@
 struct climbing {
     const hinge_model *m, *of; /* as the caller has it, which scales; as it predicts */
     struct hg_points points;
-    double *room; /* [threads * 2 * d] */
+    double *room; /* [threads * 3 * d] */
     double *gradients;
 };
 
@@ -69,7 +69,7 @@ static void climb(const struct climbing *g, size_t row, double *room)
     memset(out, 0, count * sizeof *out);
     for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);) {
         if (c.sv != last)
-            derive(&m->kernel, x, m->sv + c.sv * d, d, slope);
+            derive(&m->kernel, x, hg_model_vectors(m, c.sv, 1, room + 2 * d), d, slope);
         last = c.sv;
         for (size_t k = 0; k < d; k++)
             out[c.problem * d + k] += c.value * slope[k];
@@ -82,7 +82,7 @@ static void climb_some(void *arg, int thread, size_t first, size_t end)
 {
     const struct climbing *g = arg;
     for (size_t row = first; row < end; row++)
-        climb(g, row, g->room + (size_t)thread * 2 * g->m->d);
+        climb(g, row, g->room + (size_t)thread * 3 * g->m->d);
 }
 
 enum { STEP = 256 }; /* rows from one look at the callback to the next */
@@ -94,7 +94,7 @@ static hinge_status climb_all(struct climbing *g, const hinge_predict_options *o
     struct hg_teller teller = { options->progress, options->progress_arg, hg_now(), -INFINITY, &stop, NULL };
     hinge_matrix all = g->points.x;
     double *to = g->gradients;
-    HG_TRY(HG_MAKE(err, "gradients", HG_TABLE(g->room, (size_t)threads * 2, g->m->d)));
+    HG_TRY(HG_MAKE(err, "gradients", HG_TABLE(g->room, (size_t)threads * 3, g->m->d)));
     hinge_status status = HINGE_OK;
     for (size_t done = 0; done < rows && status == HINGE_OK;) {
         size_t count = HG_MIN((size_t)STEP, rows - done), at = done * (hg_matrix_by_rows(&all) ? all.stride : 1);

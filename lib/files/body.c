@@ -63,7 +63,7 @@ static hinge_status print_vector(const void *arg, size_t i, struct hg_text *text
         hg_text_print(text, "0:%zu ", model->sv_serial[i] + 1);
     size_t last = model->columns != NULL ? model->n_columns : model->d;
     for (size_t j = 0; model->sv != NULL && j < model->d; j++) {
-        double value = model->sv[i * model->d + j];
+        double value = hg_model_value(model, i, j);
         if (value == 0 && !signbit(value) && (i > 0 || j + 1 != last))
             continue;
         hg_text_pair(text, model->columns != NULL ? model->columns[j] : j + 1, value);
@@ -222,7 +222,7 @@ static hinge_status read_vector(const void *arg, const struct hg_line *given, si
     bool looks = m->coef == NULL;
     struct hg_columns columns = vectors->columns; /* its bits are shared */
     struct hg_line line = *given;
-    struct hg_row row = { .data = m->sv == NULL ? NULL : m->sv + i * m->d,
+    struct hg_row row = { .data = m->sv == NULL ? NULL : (double *)m->sv + i * m->d,
                           .type = HINGE_F64,
                           .cols = m->d,
                           .columns = !looks && columns.bits != NULL ? &columns : NULL,
@@ -284,10 +284,11 @@ static hinge_status reserve(struct hinge_model *m, const char *file, hinge_error
     if (bytes > hg_total_memory())
         return hg_fail_at(err, HINGE_ENOMEM, file, 0, "%zu x %zu support vectors take %zu bytes: no memory", m->n_sv,
                           m->d, bytes);
+    m->sv_type = HINGE_F64;
     HG_TRY(HG_MAKE(err, "coefficients", HG_ZEROS(m->coef, hg_model_coef_rows(m) * m->n_sv))); /* fewer than bytes */
     return m->kernel.type == HINGE_PRECOMPUTED
                ? HG_MAKE(err, "the serial numbers of support vectors", HG_ZEROS(m->sv_serial, m->n_sv))
-               : HG_MAKE(err, "support vectors", HG_ZEROS(m->sv, values));
+               : HG_MAKE(err, "support vectors", { &m->sv, values, 1, sizeof(double), true });
 }
 
 /* Reads in this order: words, the number of lines, which columns hold something, then vectors into their room. */

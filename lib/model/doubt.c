@@ -157,11 +157,17 @@ static void find_longest(void *arg, int thread, size_t first, size_t end)
 {
     struct longest *l = arg;
     const hinge_model *m = l->model;
+    struct hg_points points = hg_model_points(m, HINGE_F64);
     (void)thread;
     for (size_t i = first; i < end; i++) {
-        size_t count = 0;
-        for (size_t c = 0; c < m->d; c++)
-            count += m->sv[i * m->d + c] != (m->shift != NULL ? m->shift[c] : 0);
+        size_t count = 0, taken;
+        double x[256];
+        for (size_t c = 0; c < m->d; c += taken) {
+            taken = HG_MIN(m->d - c, sizeof x / sizeof *x);
+            hg_points_given(&points, i, c, taken, x);
+            for (size_t k = 0; k < taken; k++)
+                count += x[k] != (m->shift != NULL ? m->shift[c + k] : 0);
+        }
         hg_raise(&l->nonzeros, (double)count);
     }
 }

@@ -34,14 +34,15 @@ static size_t number(const hinge_model *m, const uint32_t *first, uint32_t *to, 
 static hinge_model *merged_of(const hinge_model *m, const uint32_t *to, const uint32_t *stays, size_t count)
 {
     size_t classes = m->labels != NULL ? m->n_classes : 2;
-    hinge_model *one = hg_model_new(m->task, m->kernel, m->multiclass, classes, m->n_targets, count, m->d);
+    hinge_model *one = hg_model_new(m->task, m->kernel, m->multiclass, classes, m->n_targets, count, m->d, m->sv_type);
     if (one == NULL)
         return NULL;
     memcpy(one->rho, m->rho, m->n_problems * sizeof *one->rho);
     if (m->labels != NULL)
         memcpy(one->labels, m->labels, m->n_classes * sizeof *one->labels);
+    size_t bytes = m->d * hg_size_of(m->sv_type);
     for (size_t k = 0; k < count; k++)
-        memcpy(one->sv + k * m->d, m->sv + stays[k] * m->d, m->d * sizeof *one->sv);
+        memcpy((char *)one->sv + k * bytes, (const char *)m->sv + stays[k] * bytes, bytes);
     for (size_t row = 0; row < hg_model_coef_rows(m); row++)
         for (size_t i = 0; i < m->n_sv; i++)
             one->coef[row * count + to[i]] += m->coef[row * m->n_sv + i];

@@ -67,7 +67,7 @@ bool hg_next_coef(const hinge_model *m, struct hg_coef *at)
 /* Makes a model's own arrays, each in a block of its own, as some are replaced later. sv is not cleared, since training
  * and files fill all of it. */
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
-                          size_t n_targets, size_t n_sv, size_t d)
+                          size_t n_targets, size_t n_sv, size_t d, hinge_dtype type)
 {
     bool classifies = hinge_task_info(task)->classifies, ok = true;
     hinge_model *m = hg_zalloc(1, sizeof *m);
@@ -77,6 +77,7 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
     m->kernel = kernel;
     m->d = d;
     m->n_sv = n_sv;
+    m->sv_type = type;
     m->n_classes = classifies ? n_classes : 2;
     m->multiclass = classifies && n_classes > 2 ? multiclass : HINGE_ONE_VS_ONE;
     m->n_targets = n_targets;
@@ -84,8 +85,8 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
     if (classifies)
         ok = HG_ROOM(HG_ZEROS(m->labels, n_classes)) && HG_ROOM(HG_ZEROS(m->class_sv, n_classes));
     ok = ok && HG_ROOM(HG_ZEROS(m->rho, m->n_problems)) && HG_ROOM(HG_ZEROS(m->coef, hg_model_coef_rows(m) * n_sv));
-    ok = ok &&
-         (kernel.type == HINGE_PRECOMPUTED ? HG_ROOM(HG_ZEROS(m->sv_serial, n_sv)) : HG_ROOM(HG_TABLE(m->sv, n_sv, d)));
+    ok = ok && (kernel.type == HINGE_PRECOMPUTED ? HG_ROOM(HG_ZEROS(m->sv_serial, n_sv))
+                                                 : HG_ROOM({ &m->sv, n_sv, d, hg_size_of(type), false }));
     if (ok)
         return m;
     hinge_model_free(m);
@@ -133,7 +134,7 @@ struct hg_points hg_model_points(const hinge_model *m, hinge_dtype type)
 {
     if (type == HINGE_F32 && m->sv32 != NULL)
         return (struct hg_points){ .x = { m->sv32, HINGE_F32, m->n_sv, m->d, m->d }, .n = m->n_sv };
-    return (struct hg_points){ .x = { m->sv, HINGE_F64, m->n_sv, m->d, m->d },
+    return (struct hg_points){ .x = { m->sv, m->sv_type, m->n_sv, m->d, m->d },
                                .shift = m->shift,
                                .n = m->n_sv,
                                .integers = m->integers.grid.most > 0 ? &m->integers : NULL };
@@ -155,12 +156,6 @@ static bool choose_shift(hinge_model *m, int threads)
     points.nonzeros = hg_points_nonzeros(&points, threads);
     m->shift = hg_points_centre(&points, threads, &wanted);
     return m->shift != NULL || !wanted;
-}
-
-/* Up to 65,536 values, 512 KB in f64, a model stays in a processor's cache. */
-bool hg_model_is_small(const hinge_model *m)
-{
-    return m->n_sv * m->d <= 65536;
 }
 
 /* ---- equal examples ---------------------------------------------------------------------------------------------- */
@@ -332,24 +327,27 @@ static bool collapse_linear(hinge_model *m)
     if (m->kernel.type != HINGE_LINEAR)
         return true;
     size_t values;
-    double *low = NULL;
+    double *low = NULL, *row;
     if (!hg_mul(m->n_problems, m->d, &values) || !HG_ROOM(HG_ZEROS(m->weights, values)) ||
-        !HG_ROOM(HG_ZEROS(low, values)))
+        !HG_ROOM(HG_ZEROS(low, values), HG_ARRAY(row, m->d)))
         return false;
     for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);)
-        hg_add_multiple(m->weights + c.problem * m->d, low + c.problem * m->d, c.value, m->sv + c.sv * m->d, m->d);
+        hg_add_multiple(m->weights + c.problem * m->d, low + c.problem * m->d, c.value,
+                        hg_model_vectors(m, c.sv, 1, row), m->d);
     for (size_t k = 0; k < values; k++)
         m->weights[k] += isfinite(low[k]) ? low[k] : 0;
     hg_free(low);
     return true;
 }
 
-/* Derives in the order of need: the shift changes norms, norms tell which vectors are equal, and a model that merges
- * has no use for the rest, since the merged one predicts. The table of equal vectors stays for RBF alone. */
+/* Derives in the order of need: all read bytes, the shift changes norms, norms tell which vectors are equal, and a
+ * model that merges has no use for the rest, since the merged one predicts. The table of equal vectors stays for RBF
+ * alone. */
 hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)
 {
     threads = hg_team_size(threads, (double)m->n_sv * (double)m->d);
-    bool ok = choose_shift(m, threads) && derive_norms(m, threads) && derive_equal(m, threads);
+    bool ok = hg_model_narrow(m, threads) && choose_shift(m, threads);
+    ok = ok && derive_norms(m, threads) && derive_equal(m, threads);
     hinge_status status = ok ? hg_model_merge(m, threads, &m->merged, err) : HINGE_OK;
     if (m->merged != NULL || m->seen == NULL)
         hg_equal_table_free(&m->equal);
@@ -391,11 +389,12 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     if (m->scale_factor != NULL)
         return hg_fail(err, HINGE_EINVAL, "model: it scales %zu features; how others are scaled is not known", m->d);
     hinge_model wide = *m;
-    double *sv;
-    HG_TRY(HG_MAKE(err, "wider support vectors", HG_TABLE(sv, m->n_sv, n_features)));
-    memset(sv, 0, m->n_sv * n_features * sizeof *sv);
+    char *sv;
+    size_t size = hg_size_of(m->sv_type);
+    HG_TRY(HG_MAKE(err, "wider support vectors", { &sv, m->n_sv, n_features, size, false }));
+    memset(sv, 0, m->n_sv * n_features * size);
     for (size_t i = 0; i < m->n_sv; i++)
-        memcpy(sv + i * n_features, m->sv + i * m->d, m->d * sizeof *sv);
+        memcpy(sv + i * n_features * size, (const char *)m->sv + i * m->d * size, m->d * size);
     wide.sv = sv;
     wide.d = n_features;
     return replace(m, &wide, err);

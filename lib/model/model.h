@@ -49,12 +49,13 @@ struct hinge_model {
     double *scale_factor, *scale_offset, *scale_origin, *scale_base;
     double *training; /* [n_training] by hg_training_field, NULL: not told */
     size_t n_training;
-    size_t *columns;   /* [n_columns] the feature of files, from 1, of each of the first; NULL: feature j is j + 1 */
-    size_t n_columns;  /* d, or fewer once the model was widened */
-    double *sv;        /* [n_sv * d] as given in f64; NULL for precomputed kernels */
-    size_t *sv_serial; /* precomputed: column of the kernel matrix of each SV, from 0; otherwise NULL */
-    size_t *sv_index;  /* [n_sv] training row; NULL if read from a file */
-    size_t n_trained;  /* rows of the training matrix, 0 if read from a file */
+    size_t *columns;     /* [n_columns] the feature of files, from 1, of each of the first; NULL: feature j is j + 1 */
+    size_t n_columns;    /* d, or fewer once the model was widened */
+    void *sv;            /* [n_sv * d] as given, in sv_type; NULL for precomputed kernels */
+    hinge_dtype sv_type; /* HINGE_F64; once finished, bytes where all values are such: HINGE_U8, HINGE_I8 */
+    size_t *sv_serial;   /* precomputed: column of the kernel matrix of each SV, from 0; otherwise NULL */
+    size_t *sv_index;    /* [n_sv] training row; NULL if read from a file */
+    size_t n_trained;    /* rows of the training matrix, 0 if read from a file */
 
     /* Below: derived by hg_model_finish from what stands above, so that a reloaded model is the same. */
     hinge_model *merged; /* what predicts instead of this one: the same with equal SVs as one (merge.c); NULL: they
@@ -143,10 +144,16 @@ enum hg_training_field {
  * model of one class has none. */
 size_t hg_model_coef_rows(const hinge_model *model);
 
-/* Allocates a model with room for its arrays (sv unless precomputed, sv_serial if so; sv_index, objectives not),
- * all cleared but sv. n_targets: as the model has it. NULL without memory. */
+/* Allocates a model with room for its arrays (sv, in a type, unless precomputed, sv_serial if so; sv_index, objectives
+ * not), all cleared but sv. n_targets: as the model has it. NULL without memory. */
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
-                          size_t n_targets, size_t n_sv, size_t d);
+                          size_t n_targets, size_t n_sv, size_t d, hinge_dtype type);
+
+/* Returns the type that a model of so many support vectors is to have them in, which come in a type: bytes stay such
+ * unless they are few. */
+hinge_dtype hg_model_sv_type(size_t n_sv, size_t d, hinge_dtype given);
+/* Makes bytes of the SVs where they are many, and all values such; false: no memory. */
+bool hg_model_narrow(hinge_model *model, int threads);
 
 /* Fills the derived part. The last step of training and of loading. */
 hinge_status hg_model_finish(hinge_model *model, int threads, hinge_error *err);
@@ -154,6 +161,14 @@ hinge_status hg_model_finish(hinge_model *model, int threads, hinge_error *err);
 /* merge.c: by model->equal, a model without equal support vectors in a class, for prediction alone: *merged, to be
  * freed, or NULL where there are few. */
 hinge_status hg_model_merge(const hinge_model *model, int threads, hinge_model **merged, hinge_error *err);
+
+/* Return a value of a support vector; and [count * d] of SVs first .. first + count, as given: where they lie, or in
+ * room [count * d]. Who reads SVs does so by these or as points. */
+static inline double hg_model_value(const hinge_model *model, size_t sv, size_t feature)
+{
+    return hg_element(model->sv, model->sv_type, sv * model->d + feature);
+}
+const double *hg_model_vectors(const hinge_model *model, size_t first, size_t count, double *room);
 
 /* Returns the SVs as points. */
 struct hg_points hg_model_points(const hinge_model *model, hinge_dtype type);

@@ -55,7 +55,8 @@ hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_err
         return hg_fail(err, HINGE_EINVAL, "i: there is no support vector %zu, only %zu", i, m->n_sv);
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
-    memcpy(x, m->sv + i * m->d, m->d * sizeof *x);
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    hg_points_given(&points, i, 0, m->d, x);
     return hg_ok(err);
 }
 

@@ -110,7 +110,7 @@ hinge_status hinge_linear_model(hinge_model **model, const double *w, size_t d, 
     HG_TRY(hg_check_finite(w, d, "w: weight", err));
     if (!isfinite(b) || !isfinite(positive) || !isfinite(negative) || positive == negative)
         return hg_fail(err, HINGE_EINVAL, "b, labels: %g, %g, %g: not finite, or equal labels", b, positive, negative);
-    hinge_model *m = hg_model_new(HINGE_C_SVC, hinge_kernel_linear(), HINGE_ONE_VS_ONE, 2, 0, 1, d);
+    hinge_model *m = hg_model_new(HINGE_C_SVC, hinge_kernel_linear(), HINGE_ONE_VS_ONE, 2, 0, 1, d, HINGE_F64);
     if (m == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu features", d);
     m->kernel.gamma = 1.0 / (double)HG_MAX(d, (size_t)1);
@@ -119,8 +119,7 @@ hinge_status hinge_linear_model(hinge_model **model, const double *w, size_t d, 
     m->class_sv[0] = 1;
     m->coef[0] = 1;
     m->rho[0] = -b;
-    for (size_t c = 0; c < d; c++)
-        m->sv[c] = w[c];
+    memcpy(m->sv, w, d * sizeof *w);
     hinge_status status = hg_model_finish(m, 1, err);
     if (status == HINGE_OK)
         *model = m;

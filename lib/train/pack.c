@@ -103,12 +103,13 @@ static void pack_some(void *arg, int thread, size_t first, size_t end)
     hinge_model *m = p->model;
     (void)thread;
     for (size_t sv = first; sv < end; sv++)
-        hg_points_pack(p->points, NULL, m->sv_index[sv], 1, HINGE_F64, m->sv + sv * m->d, m->d);
+        hg_points_pack(p->points, NULL, m->sv_index[sv], 1, m->sv_type,
+                       (char *)m->sv + sv * m->d * hg_size_of(m->sv_type), m->d);
 }
 
-/* Fills in the support vectors in f64 as the caller gave them, by class and in the order of rows in each, and where
- * each stands in the data. Of a precomputed kernel there are columns instead; d is then what an example's row must
- * have. */
+/* Fills in the support vectors, in f64 or bytes, as the caller gave them, by class and in the order of rows in each,
+ * and where each stands in the data. Of a precomputed kernel there are columns instead; d is then what an example's
+ * row must have. */
 static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_model *m)
 {
     const struct hg_problem *pr = &t->problem;
@@ -151,15 +152,18 @@ static void fill_coef(const struct hg_training *t, const uint32_t *number, hinge
     }
 }
 
-/* Makes room for n_sv vectors and what training alone tells: rows of training, objectives, labels in their order. */
-hinge_status hg_empty_model(const struct hg_problem *pr, size_t rows, size_t n_sv, hinge_model **out, hinge_error *err)
+/* Makes room for n_sv vectors, which come in a type, and what training alone tells: rows of training, objectives,
+ * labels in their order. */
+hinge_status hg_empty_model(const struct hg_problem *pr, size_t rows, size_t n_sv, hinge_dtype type, hinge_model **out,
+                            hinge_error *err)
 {
     const hinge_params *p = &pr->params;
     size_t d = p->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
     size_t n_targets = pr->targets != NULL ? pr->n_problems : 0;
     hinge_task task =
         n_targets > 0 && p->task == HINGE_C_SVC ? HINGE_EPSILON_SVR : p->task; /* labels +-1 have no names */
-    hinge_model *m = *out = hg_model_new(task, p->kernel, p->multiclass, pr->n_classes, n_targets, n_sv, d);
+    hinge_model *m = *out = hg_model_new(task, p->kernel, p->multiclass, pr->n_classes, n_targets, n_sv, d,
+                                         hg_model_sv_type(n_sv, d, type));
     bool ok = m != NULL && (m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index)) != NULL &&
               (m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives)) != NULL;
     if (!ok)
@@ -179,7 +183,7 @@ hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hing
     hinge_model *m;
     uint32_t *number;
     HG_TRY(HG_MAKE(err, "the numbers of support vectors", HG_ZEROS(number, pr->n)));
-    hinge_status status = hg_empty_model(pr, pr->x.rows, number_sv(t, number), &m, err);
+    hinge_status status = hg_empty_model(pr, pr->x.rows, number_sv(t, number), pr->x.type, &m, err);
     if (status == HINGE_OK) {
         fill_sv(t, number, m);
         fill_coef(t, number, m);
@@ -231,14 +235,14 @@ static void report_path(const struct hg_training *t, size_t q, double margin, do
         hg_tell_path(r, ", then interior-point d=%zu", r->rank);
 }
 
-/* Counts the bytes of the model and what it derives: vectors and coefficients in f64, and in f32 where they are there,
- * panels, and the model without equal vectors. */
+/* Counts the bytes of the model and what it derives: vectors as they are and in f32 or as panels where they are there,
+ * coefficients, and the model without equal vectors. */
 static size_t model_bytes(const hinge_model *m)
 {
     size_t rows = hg_model_coef_rows(m);
-    return m->n_sv * m->d * (sizeof(double) + (m->f32_is_enough ? sizeof(float) : 0)) +
+    size_t panels = m->panels == NULL ? 0 : m->integers.grid.most > 0 ? 1 : m->f32_is_enough ? sizeof(float) : 8;
+    return m->n_sv * m->d * (hg_size_of(m->sv_type) + (m->sv32 != NULL ? sizeof(float) : 0) + panels) +
            m->n_sv * rows * (sizeof(double) + (m->coef32 != NULL ? 2 * sizeof(float) : 0)) +
-           (m->panels != NULL && !m->f32_is_enough ? m->n_sv * m->d * sizeof(double) : 0) +
            (m->merged != NULL ? model_bytes(m->merged) : 0);
 }
 

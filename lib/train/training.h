@@ -163,8 +163,8 @@ hinge_status hg_keep_solution(const struct hg_training *t, struct hg_reduced *re
 
 /* pack.c: a model of a problem's classes and parameters, trained on so many rows, whose support vectors are yet to be
  * filled in; to be freed on failure too. The model of all solutions, and the report on them. */
-hinge_status hg_empty_model(const struct hg_problem *problem, size_t rows, size_t n_sv, hinge_model **out,
-                            hinge_error *err);
+hinge_status hg_empty_model(const struct hg_problem *problem, size_t rows, size_t n_sv, hinge_dtype type,
+                            hinge_model **out, hinge_error *err);
 hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hinge_error *err);
 void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_report *r);
 

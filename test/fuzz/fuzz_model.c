@@ -43,7 +43,7 @@ static void check_model(const hinge_model *m)
     for (size_t i = 0; i < hg_model_coef_rows(m) * m->n_sv; i++)
         CHECK(isfinite(m->coef[i]));
     for (size_t i = 0; m->sv != NULL && i < m->n_sv * m->d; i++)
-        CHECK(isfinite(m->sv[i]));
+        CHECK(isfinite(hg_element(m->sv, m->sv_type, i)));
     for (size_t i = 0; m->sv_serial != NULL && i < m->n_sv; i++)
         CHECK(m->sv_serial[i] < m->d);
 }
@@ -63,7 +63,7 @@ static void check_same(const hinge_model *a, const hinge_model *b)
     CHECK(same(a->class_sv, b->class_sv, a->n_classes * sizeof *a->class_sv));
     CHECK(same(a->rho, b->rho, a->n_problems * sizeof *a->rho));
     CHECK(same(a->coef, b->coef, hg_model_coef_rows(a) * a->n_sv * sizeof *a->coef));
-    CHECK(same(a->sv, b->sv, a->n_sv * a->d * sizeof *a->sv));
+    CHECK(a->sv_type == b->sv_type && same(a->sv, b->sv, a->n_sv * a->d * hg_size_of(a->sv_type)));
     CHECK(same(a->sv_serial, b->sv_serial, a->n_sv * sizeof *a->sv_serial));
     CHECK(same(a->prob_a, b->prob_a, a->n_problems * sizeof *a->prob_a));
     CHECK(same(a->prob_b, b->prob_b, a->n_problems * sizeof *a->prob_b));
