@@ -520,6 +520,11 @@ hinge_status hinge_data_parse(const char *name, const void *memory, size_t size,
     return read_data(name, false, memory, size, options, data, err);
 }
 
+void hinge_free(void *memory)
+{
+    hg_free(memory);
+}
+
 /* Hands the file's unpacked bytes over with a 0 behind them, so that a text may be taken for a string. */
 hinge_status hinge_file_read(const char *path, char **bytes, size_t *size, hinge_error *err)
 {

@@ -239,11 +239,6 @@ hinge_status hinge_model_format(const hinge_model *model, char **bytes, size_t *
     return hg_ok(err);
 }
 
-void hinge_free(void *memory)
-{
-    hg_free(memory);
-}
-
 /* ---- reading: the header ------------------------------------------------------------------------------- */
 
 /* Holds a file as it is read. What is found goes into the model; each step returns whether all is well, and otherwise
