@@ -496,6 +496,20 @@ TEST(damaged)
 }
 
 /* A model large enough for several chunks and threads, of awkward numbers. */
+struct pieces { /* of a text; of which all but `most` are refused */
+    struct text whole;
+    size_t at, count, most;
+};
+
+static int compare_piece(void *arg, const char *bytes, size_t size)
+{
+    struct pieces *p = arg;
+    assert_true(p->at + size <= p->whole.size);
+    assert_memory_equal(bytes, p->whole.bytes + p->at, size);
+    p->at += size;
+    return ++p->count > p->most;
+}
+
 TEST(saves_exactly)
 {
     enum { N = 3000, D = 50 };
@@ -520,6 +534,14 @@ TEST(saves_exactly)
     check_equal(model, given_back(again));
     assert_int_equal(hinge_model_load(&again, "/nowhere/at/all", NULL, &err), HINGE_EIO);
     assert_int_equal(hinge_model_save(NULL, path_of("model"), &err), HINGE_EINVAL);
+    struct pieces pieces = { .whole = text_of(model), .most = SIZE_MAX };
+    assert_ok(hinge_model_write(model, compare_piece, &pieces, &err));
+    assert_true(pieces.at == pieces.whole.size && pieces.count > 2);
+    pieces.at = pieces.count = 0, pieces.most = 1;
+    assert_int_equal(hinge_model_write(model, compare_piece, &pieces, &err), HINGE_ECALLBACK);
+    assert_true(pieces.count == 2);
+    assert_int_equal(hinge_model_write(model, NULL, NULL, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_model_write(NULL, compare_piece, &pieces, &err), HINGE_EINVAL);
 }
 
 /* ---- LIBSVM reads ours, we read LIBSVM's --------------------------------------------------------------- */

@@ -126,6 +126,11 @@ HINGE_API hinge_status hinge_model_load(hinge_model **model, const char *path, c
 /* Write and read a model in memory as in a file. *bytes, [*size], is the caller's, freed with hinge_free; it is not
  * 0-terminated. */
 HINGE_API hinge_status hinge_model_format(const hinge_model *model, char **bytes, size_t *size, hinge_error *err);
+/* Takes the next bytes [size] of a text; another value than 0 ends the call that hands them over. */
+typedef int (*hinge_write_fn)(void *arg, const char *bytes, size_t size);
+/* Writes a model as in a file, piece by piece, by a function of the caller's: the text of a large model takes several
+ * times the model's memory, and is never there as a whole. ECALLBACK: the function ended the call. */
+HINGE_API hinge_status hinge_model_write(const hinge_model *model, hinge_write_fn write, void *arg, hinge_error *err);
 HINGE_API hinge_status hinge_model_parse(hinge_model **model, const char *name, const void *bytes, size_t size,
                                          const hinge_kernel *user, hinge_error *err);
 /* Frees memory that hinge_model_format or hinge_file_read gave; NULL is fine. */

@@ -216,6 +216,26 @@ hinge_status hinge_model_save(const hinge_model *model, const char *path, hinge_
     return status == HINGE_OK ? hg_ok(err) : status;
 }
 
+struct writing { /* by the caller's function */
+    hinge_write_fn write;
+    void *arg;
+};
+
+static hinge_status hand_over(void *arg, const char *bytes, size_t size, hinge_error *err)
+{
+    const struct writing *w = arg;
+    return w->write(w->arg, bytes, size) == 0 ? HINGE_OK
+                                              : hg_fail(err, HINGE_ECALLBACK, "write: the function ended the writing");
+}
+
+hinge_status hinge_model_write(const hinge_model *model, hinge_write_fn write, void *arg, hinge_error *err)
+{
+    if (model == NULL || write == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model or write: NULL");
+    hinge_status status = print_model(model, hand_over, &(struct writing){ write, arg }, err);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}
+
 static hinge_status append(void *arg, const char *bytes, size_t size, hinge_error *err)
 {
     struct hg_text *text = arg;
