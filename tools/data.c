@@ -148,7 +148,7 @@ void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct da
 }
 
 /* Reads a table of numbers without labels, CSV or .npy; CSV of so many columns at most, 0: of any. */
-static void read_numbers(const char *path, size_t most, hinge_data *data)
+static void read_table(const char *path, size_t most, hinge_data *data)
 {
     hinge_data_options options = { .format = HINGE_FORMAT_CSV, .type = HINGE_F64, .max_cols = most, .no_labels = 1 };
     if (ends_in(path, ".npy"))
@@ -160,7 +160,7 @@ double *load_weights(const char *path, size_t n)
 {
     double *weights = allocate(n, sizeof *weights);
     hinge_data data;
-    read_numbers(path, 1, &data);
+    read_table(path, 1, &data);
     if (data.x.rows != n || data.x.cols != 1)
         die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data.x.rows, data.x.cols,
             n);
@@ -175,7 +175,7 @@ double *load_weights(const char *path, size_t n)
 
 void load_table(const char *path, size_t n, hinge_data *data)
 {
-    read_numbers(path, 0, data);
+    read_table(path, 0, data);
     if (data->x.rows != n || data->x.cols == 0)
         die(EXIT_DATA, "%s: %zu by %zu numbers instead of a row for each of %zu examples", path, data->x.rows,
             data->x.cols, n);
