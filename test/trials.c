@@ -36,7 +36,7 @@ static struct {
     uint64_t first, count;
     double seconds, cpu; /* stop drawing after so many; bound on processor time, times what the size gives */
     int jobs, task, kernel;
-    bool list, remarks, qp_only;
+    bool list, remarks, qp_only, tools;
     const char *dump;
 } options = { .count = 500, .cpu = 1, .jobs = 1, .task = -1, .kernel = -1 };
 
@@ -127,6 +127,10 @@ static void run_trial(uint64_t number)
 {
     struct trial t = trial_plan(number);
     struct rusage usage;
+    if (options.tools) {
+        check_tools(number);
+        return;
+    }
     if (t.is_qp) {
         check_qp(number);
         return;
@@ -142,6 +146,10 @@ static void run_trial(uint64_t number)
 
 static void describe(uint64_t number, char *text, size_t size)
 {
+    if (options.tools) {
+        snprintf(text, size, "--tools");
+        return;
+    }
     struct trial t = trial_plan(number);
     if (!t.is_qp)
         trial_fill(&t);
@@ -170,7 +178,7 @@ static void start(struct job *job, uint64_t number)
     if (job->pid != 0)
         return;
     struct trial t = trial_plan(number);
-    rlim_t bound = (rlim_t)cpu_bound(&t);
+    rlim_t bound = options.tools ? 60 : (rlim_t)cpu_bound(&t);
     setrlimit(RLIMIT_CPU, &(struct rlimit){ bound, bound + 2 });
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
     slate = job->slate;
@@ -271,6 +279,7 @@ static const char usage_text[] =
     "  --one N        this one alone, with all that is known of it\n"
     "  --seconds S    start no more after so many seconds\n"
     "  --task T       only those of -s T; --kernel K: only those of -t K; --qp: only those of hinge_qp_solve\n"
+    "  --tools        other trials: of scaling, stochastic gradients, geometry, the drop-in library's probabilities\n"
     "  --jobs J       so many at once (1)\n"
     "  --cpu F        bound on processor time, times F (1: 20 s up to 200 examples, 60 s to 2000, 240 s above)\n"
     "  --remarks      tell remarks too: what is worth knowing, and no failure\n"
@@ -304,7 +313,7 @@ static bool read_options(int argc, char **argv)
         { "first", 1, NULL, 'f' }, { "count", 1, NULL, 'c' },  { "one", 1, NULL, 'o' },     { "seconds", 1, NULL, 's' },
         { "task", 1, NULL, 't' },  { "kernel", 1, NULL, 'k' }, { "jobs", 1, NULL, 'j' },    { "cpu", 1, NULL, 'p' },
         { "list", 0, NULL, 'l' },  { "dump", 1, NULL, 'd' },   { "remarks", 0, NULL, 'r' }, { "qp", 0, NULL, 'q' },
-        { NULL, 0, NULL, 0 }
+        { "tools", 0, NULL, 'w' }, { NULL, 0, NULL, 0 }
     };
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;)
         switch (c) {
@@ -343,6 +352,9 @@ static bool read_options(int argc, char **argv)
             break;
         case 'q':
             options.qp_only = true;
+            break;
+        case 'w':
+            options.tools = true;
             break;
         default:
             return false;

@@ -70,6 +70,8 @@ struct sums {
     double largest_kernel; /* |K| */
 };
 
+/* <a, b>; adds the sum of its terms' absolute values */
+long double truth_dot(const double *a, const double *b, size_t d, long double *absolute);
 /* beta[problems * n]; rows[count * columns] */
 struct sums truth_sums(const struct trial *trial, const double *beta, size_t problems, const double *rows,
                        size_t count);
@@ -122,6 +124,9 @@ bool oracle_solve(const struct trial *trial, size_t problems, double *beta);
 void check_extras(struct trial *trial, const hinge_model *model, const hinge_report *report);
 void check_selection(const struct trial *trial);
 void check_qp(uint64_t number);
+void check_tools(uint64_t number); /* scaling, stochastic gradients, geometry, or the drop-in library, by the number */
+void check_geometry(const struct trial *trial, uint64_t *state);
+void check_dropin(const struct trial *trial, uint64_t *state);
 
 /* What goes on now: said where the process ends before its time. */
 void phase(const char *what);
