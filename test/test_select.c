@@ -1,4 +1,5 @@
 /* Model selection: its scores and its model are those of separate trainings on the same folds. */
+#include "lib/select/select.h"
 #include "test/support.h"
 
 #include <hinge/scaling.h>
@@ -222,8 +223,9 @@ TEST(finds_it_for_small_features)
             set_multiply(&small, unit);
             params.eps = 1e-3 * unit * unit;
             params.precision = HINGE_PRECISION_F64;
-            selection[k] = choose(&small, &params, &(hinge_select_options){
-                                                       .nu = { nu, 3 }, .folds = 3, .eps = k == 2 ? params.eps : 0 });
+            selection[k] =
+                choose(&small, &params,
+                       &(hinge_select_options){ .nu = { nu, 3 }, .folds = 3, .eps = k == 2 ? params.eps : 0 });
         }
         for (size_t i = 0; i < 3; i++) {
             const hinge_score score = HINGE_SCORE_ACCURACY;
@@ -430,8 +432,9 @@ TEST(takes_the_closest_nu_with_a_margin)
         const double nu[] = { 0.15, 0.3, 0.7 };
         struct set set = set_new(60, 2);
         hinge_params params = hinge_params_default(HINGE_NU_SVC);
-        hinge_select_options options = { .nu = { nu, 3 }, .gamma = { &params.kernel.gamma, 1 }, .folds = 3,
-                                         .decisions = 1 };
+        hinge_select_options options = {
+            .nu = { nu, 3 }, .gamma = { &params.kernel.gamma, 1 }, .folds = 3, .decisions = 1
+        };
         uint64_t random = seed;
         for (size_t i = 0; i < set.n; i++)
             set.y[i] = draw_normal(&random) > 0 ? 1 : -1;
@@ -470,8 +473,9 @@ TEST(ends_in_f32_too)
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     static const double C[] = { 1e3, 1e5 };
     params.kernel = hinge_kernel_polynomial(3, 1, 1), params.precision = HINGE_PRECISION_F32, params.p = 0;
-    hinge_select_options options = { .C = { C, 2 }, .gamma = { &params.kernel.gamma, 1 }, .folds = 2, .eps = 1e-3,
-                                     .no_refit = 1 };
+    hinge_select_options options = {
+        .C = { C, 2 }, .gamma = { &params.kernel.gamma, 1 }, .folds = 2, .eps = 1e-3, .no_refit = 1
+    };
     double score[2];
     for (params.threads = 1; params.threads <= 2; params.threads++) {
         hinge_selection *selection = choose(&set, &params, &options);
@@ -486,8 +490,9 @@ TEST(ends_in_f32_too)
 /* The mean squared error of a fold's regression by folds trained to eps; 0: as far as hinge chooses. */
 static double error_of_folds(const struct set *set, hinge_params *params, double eps)
 {
-    hinge_select_options options = { .C = { &params->C, 1 }, .gamma = { &params->kernel.gamma, 1 }, .folds = 3,
-                                     .eps = eps, .no_refit = 1 };
+    hinge_select_options options = {
+        .C = { &params->C, 1 }, .gamma = { &params->kernel.gamma, 1 }, .folds = 3, .eps = eps, .no_refit = 1
+    };
     hinge_selection *selection = choose(set, params, &options);
     assert_int_equal(selection->points[0].outcome, HINGE_CONVERGED);
     return selection->points[0].score[HINGE_SCORE_MSE];
@@ -530,8 +535,8 @@ static double winner(const double *labels, const double *value, hinge_ties ties)
             sum[b] -= *value;
         }
     for (int c = 1; c < 4; c++) {
-        bool first = ties == HINGE_TIES_LABEL ? labels[c] < labels[best]
-                                              : ties == HINGE_TIES_VALUES && sum[c] > sum[best];
+        bool first =
+            ties == HINGE_TIES_LABEL ? labels[c] < labels[best] : ties == HINGE_TIES_VALUES && sum[c] > sum[best];
         if (votes[c] > votes[best] || (votes[c] == votes[best] && first))
             best = c;
     }
@@ -1243,4 +1248,30 @@ TEST(takes_classes_that_folds_miss)
     options.fold = NULL;
     selection = choose(&set, &params, &options);
     assert_true(selection->best->score[HINGE_SCORE_ACCURACY] == 1);
+}
+
+/* A look ahead on the way to eps has a limit of steps whatever the solver, of the caller's limit too; half of no limit
+ * would be none, and a look at a hopeless fold would go on until that has worked enough. */
+TEST(looks_ahead_have_an_end)
+{
+    static const hinge_solver solvers[] = { HINGE_SOLVER_AUTO, HINGE_SOLVER_SMO };
+    for (size_t k = 0; k < 2; k++)
+        for (uint64_t max_iter = 0; max_iter < 3; max_iter++) {
+            hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
+            params.kernel = hinge_kernel_rbf(1);
+            params.solver = solvers[k];
+            params.max_iter = max_iter;
+            hinge_grid_point point = { .C = 1, .p = 0.1, .gamma = 1 };
+            struct hg_field field = { .problem.params = params, .problem.n = 1000, .problem.d = 5 };
+            struct hg_part part = { .n = 1000 }, *batch[] = { &part };
+            struct hg_selecting s = { .given = &params,
+                                      .params = params,
+                                      .field = &field,
+                                      .part = &part,
+                                      .batch = batch,
+                                      .n_batch = 1,
+                                      .n_problems = 1 };
+            uint64_t steps = hg_select_look_steps(&s, &point);
+            assert_true(steps > 0 && steps <= (max_iter > 0 ? max_iter : 25 * part.n));
+        }
 }
