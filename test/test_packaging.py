@@ -123,7 +123,7 @@ with tempfile.TemporaryDirectory() as folder:
     fill.main(folder)
     check_recipes(folder)
 check_exported_files()
-if os.path.exists(os.path.join(build, "compat")):
+if all(os.path.exists(os.path.join(build, part)) for part in ("compat", "tools")):
     check_debian()
 print("\n".join(wrong) or "all agree")
 sys.exit(len(wrong) > 0)
