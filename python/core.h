@@ -25,6 +25,8 @@ static int hinge_py_called(void *, const hinge_progress *);
 
 static volatile sig_atomic_t pressed;
 static int watchers; /* the main thread's */
+
+#ifdef SA_RESETHAND
 static struct sigaction before;
 
 static void on_interrupt(int number)
@@ -33,20 +35,49 @@ static void on_interrupt(int number)
     pressed = 1;
 }
 
-void hinge_py_look(void)
+static void take_interrupt(void)
 {
     struct sigaction action = { .sa_handler = on_interrupt };
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, &before);
+}
+
+static void give_back_interrupt(void)
+{
+    sigaction(SIGINT, &before, NULL);
+}
+#else /* C's alone, which lets go of a handler as it calls it */
+static void (*before)(int);
+
+static void on_interrupt(int number)
+{
+    signal(number, on_interrupt);
+    pressed = 1;
+}
+
+static void take_interrupt(void)
+{
+    before = signal(SIGINT, on_interrupt);
+}
+
+static void give_back_interrupt(void)
+{
+    signal(SIGINT, before);
+}
+#endif
+
+void hinge_py_look(void)
+{
     if (watchers++ > 0)
         return;
     pressed = 0;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, &before);
+    take_interrupt();
 }
 
 int hinge_py_done(void)
 {
     if (--watchers == 0)
-        sigaction(SIGINT, &before, NULL);
+        give_back_interrupt();
     return pressed;
 }
 
