@@ -1,4 +1,5 @@
 # Decision values, votes, conditions of optimality, rates and refusals: plain loops, and what follows by hand.
+Sys.setenv(LANGUAGE = "en")
 library(hinge)
 near <- function(a, b, room = 1e-6) max(abs(a - b)) <= room * max(1, abs(b))
 refused <- function(words, expression) {
