@@ -403,14 +403,15 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
     return status;
 }
 
-/* Makes K(x_i, x_i): 1 of functions of x - z, by norms where the kernel is one of dot products, an entry of the
- * matrix given, or a call of the user's function. size: |K(x_i, x_i)|, but where that does not show which dot
+/* Makes K(x_i, x_i): 1 of functions of x - z, by norms where the kernel is one of dot products, by parts, an entry of
+ * the matrix given, or a call of the user's function. size: |K(x_i, x_i)|, but where that does not show which dot
  * products in f32 lose most, those of the longest vectors, the squared norms. */
 static hinge_status diagonal(const struct hg_rows *super, double *out, double *size)
 {
     const struct hg_gram *g = (const struct hg_gram *)super;
     const struct hg_kernel_row *row = hg_kernel_row(g->tiler.kernel.type);
-    bool hides = row->bounded && super->type == HINGE_F32 && !g->tiler.maker->exact && g->tiler.maker->tabulate == NULL;
+    bool hides = hg_kernel_is_bounded(&g->tiler.kernel) && super->type == HINGE_F32 && !g->tiler.maker->exact &&
+                 g->tiler.maker->tabulate == NULL;
     double *x = hg_alloc(HG_MAX(g->tiler.d, (size_t)1), sizeof *x);
     hinge_status status = x != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < super->n && status == HINGE_OK; i++) {
@@ -420,6 +421,8 @@ static hinge_status diagonal(const struct hg_rows *super, double *out, double *s
         } else if (row->source == HG_FROM_DOTS) {
             double norm = hg_points_norm(&g->points, p, g->tiler.type);
             out[i] = hg_kernel_value(&g->tiler.kernel, norm, norm, norm);
+        } else if (row->source == HG_FROM_PARTS) {
+            out[i] = hg_combined_diagonal(&g->tiler, &g->points, p);
         } else if (row->source == HG_FROM_MATRIX) {
             size_t r = g->points.order != NULL ? g->points.order[p] : p;
             out[i] = hg_matrix_value(&g->points.x, r, g->tiler.column != NULL ? g->tiler.column[p] : p);

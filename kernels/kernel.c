@@ -1,9 +1,9 @@
 /*
  * The kernel table (kernel.h), and how large and how wrong a kernel's values may be. Its parts in order: the table, the
- * public constructors, the check of what a caller gave, and bounds. The bounds follow the rounding of one value step by
- * step: of the vectors to the type, of the dot product, of its argument u = gamma <x, z> + coef0 or of the squared
- * distance, and of the map. They decide what is computed in f32, in training (hg_kernel_beyond_f32) and in prediction
- * (hg_kernel_error).
+ * public constructors, what combined kernels are made of, the check of what a caller gave, and bounds. The bounds
+ * follow the rounding of one value step by step: of the vectors to the type, of the dot product, of its argument u =
+ * gamma <x, z> + coef0 or of the squared distance, and of the map. They decide what is computed in f32, in training
+ * (hg_kernel_beyond_f32) and in prediction (hg_kernel_error).
  */
 #include "kernels/kernel.h"
 
@@ -129,6 +129,7 @@ static const struct hg_kernel_row table[] = {
       .is_1_of_equal = true, .bounded = true },
     { { "tanimoto", HINGE_TANIMOTO }, HG_FROM_DIFFERENCES, .difference = HG_DIFFERENCE_SHARE, .is_1_of_equal = true,
       .bounded = true },
+    { { "combined", HINGE_COMBINED }, HG_FROM_PARTS },
 };
 
 const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type)
@@ -215,6 +216,45 @@ hinge_kernel hinge_kernel_user(const char *name, hinge_user_kernel function, voi
     return kernel;
 }
 
+hinge_kernel hinge_kernel_combine(const hinge_kernel_part *parts, size_t n)
+{
+    hinge_kernel kernel = make(HINGE_COMBINED, 3, HINGE_GAMMA_AUTO, 0);
+    kernel.parts = parts;
+    kernel.n_parts = n;
+    return kernel;
+}
+
+/* ---- combined kernels -------------------------------------------------------------------------------------------- */
+
+hinge_kernel_part hg_kernel_part(const hinge_kernel *kernel, size_t k)
+{
+    hinge_kernel_part part = kernel->parts[k];
+    part.count = part.count > 0 ? part.count : kernel->n_features - part.first;
+    part.factor = part.factor > 0 ? part.factor : 1;
+    part.times = k > 0 && part.times != 0;
+    if (part.kernel.gamma == HINGE_GAMMA_AUTO)
+        part.kernel.gamma = 1 / (double)part.count;
+    return part;
+}
+
+bool hg_kernel_is_bounded(const hinge_kernel *kernel)
+{
+    bool bounded = hg_kernel_row(kernel->type)->bounded || kernel->type == HINGE_COMBINED;
+    for (size_t k = 0; kernel->type == HINGE_COMBINED && k < kernel->n_parts; k++)
+        bounded = bounded && hg_kernel_row(kernel->parts[k].kernel.type)->bounded;
+    return bounded;
+}
+
+bool hg_kernel_is_indefinite(const hinge_kernel *kernel)
+{
+    bool indefinite = hg_kernel_row(kernel->type)->indefinite;
+    for (size_t k = 0; kernel->type == HINGE_COMBINED && k < kernel->n_parts; k++)
+        indefinite = indefinite || hg_kernel_row(kernel->parts[k].kernel.type)->indefinite;
+    return indefinite;
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
+
 /* Checks a user's kernel: its function is there, and its name is one word, as model files keep it. */
 static hinge_status check_user(const hinge_kernel *kernel, hinge_error *err)
 {
@@ -225,6 +265,36 @@ static hinge_status check_user(const hinge_kernel *kernel, hinge_error *err)
                        "kernel.name: a user kernel's name has 1 to 31 characters of [A-Za-z0-9_-]");
     if (kernel->user == NULL)
         return hg_fail(err, HINGE_EINVAL, "kernel.user: no function given for kernel '%s'", kernel->name);
+    return HINGE_OK;
+}
+
+/* Checks a part of a combined kernel for examples of d columns. */
+static hinge_status check_part(const hinge_kernel_part *part, size_t number, size_t d, hinge_error *err)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(part->kernel.type);
+    size_t count = part->count > 0 ? part->count : d - part->first;
+    hinge_error of_kernel;
+    hinge_kernel resolved;
+    if (row != NULL && (!hg_kernel_is_of_features(row) || row->source == HG_FROM_PARTS))
+        return hg_fail(err, HINGE_EINVAL, "kernel.parts[%zu]: a %s kernel cannot be a part of another", number,
+                       row->told.keyword);
+    if (part->first >= d || count > d - part->first)
+        return hg_fail(err, HINGE_EINVAL, "kernel.parts[%zu]: columns %zu to %zu, counted from 1, of %zu", number,
+                       part->first + 1, part->first + HG_MAX(part->count, (size_t)1), d);
+    if (!(part->factor >= 0 && isfinite(part->factor)))
+        return hg_fail(err, HINGE_EINVAL, "kernel.parts[%zu]: factor %g is not a finite number > 0", number,
+                       part->factor);
+    if (hg_kernel_check(&part->kernel, count, &resolved, &of_kernel) != HINGE_OK)
+        return hg_fail(err, HINGE_EINVAL, "kernel.parts[%zu]: %.200s", number, of_kernel.text);
+    return HINGE_OK;
+}
+
+static hinge_status check_parts(const hinge_kernel *kernel, size_t d, hinge_error *err)
+{
+    if (kernel->parts == NULL || kernel->n_parts == 0)
+        return hg_fail(err, HINGE_EINVAL, "kernel.parts: a combined kernel has no parts");
+    for (size_t k = 0; k < kernel->n_parts; k++)
+        HG_TRY(check_part(&kernel->parts[k], k, d, err));
     return HINGE_OK;
 }
 
@@ -245,9 +315,14 @@ hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel 
         return hg_fail(err, HINGE_EINVAL, "kernel.degree: %d is negative", k.degree);
     if (row->source == HG_FROM_USER && check_user(&k, err) != HINGE_OK)
         return HINGE_EINVAL;
+    k.n_features = d;
+    if (row->source == HG_FROM_PARTS)
+        HG_TRY(check_parts(&k, d, err));
     *resolved = k;
     return HINGE_OK;
 }
+
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
 /* A gamma that f32 does not hold, or with which squares of features that it does not hold would count. */
 static bool gamma_is_beyond_f32(const hinge_kernel *kernel)
@@ -269,6 +344,11 @@ bool hg_kernel_beyond_f32(const hinge_kernel *kernel, double norm)
 {
     const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
     bool made = hg_kernel_is_of_features(row);
+    for (size_t k = 0; row->source == HG_FROM_PARTS && k < kernel->n_parts; k++) {
+        hinge_kernel_part part = hg_kernel_part(kernel, k);
+        if (hg_kernel_beyond_f32(&part.kernel, norm) || is_beyond(part.factor, 0x1p80))
+            return true;
+    }
     bool narrow = row->of_distance && row->slope(0) * kernel->gamma * norm > 16384; /* of 2^23, an ulp of f32 */
     return narrow || gamma_is_beyond_f32(kernel) || (made && is_beyond(norm, 0x1p100)) ||
            is_beyond(made ? hg_kernel_most(kernel, norm) : norm, 0x1p80);
@@ -280,10 +360,32 @@ double hg_dot_error(hinge_dtype type, size_t d)
     return (type == HINGE_F32 ? 0x1p-24 : 0x1p-53) * (2 + (double)HG_MIN(d, (size_t)512) / 4);
 }
 
+/* Bounds |K| of a combined kernel, where all parts' norms are at most the whole's, and with error not NULL how wrong
+ * values in `type` may be: those of parts, of products and sums. dot: as in hg_kernel_error_by. */
+static double combined_most(const hinge_kernel *kernel, double norm, hinge_dtype type, double dot, double *error)
+{
+    double ulp = type == HINGE_F32 ? 0x1p-24 : 0x1p-53, total = 0, lost = 0, most = 0, off = 0;
+    for (size_t k = 0; k < kernel->n_parts; k++) {
+        hinge_kernel_part part = hg_kernel_part(kernel, k);
+        double value = part.factor * hg_kernel_most(&part.kernel, norm);
+        double by = error != NULL ? part.factor * hg_kernel_error_by(&part.kernel, type, dot, norm) : 0;
+        off = part.times ? most * by + value * off + off * by : by;
+        most = part.times ? most * value : value;
+        bool ends = k + 1 == kernel->n_parts || !hg_kernel_part(kernel, k + 1).times;
+        total += ends ? most : 0;
+        lost += ends ? off : 0;
+    }
+    if (error != NULL)
+        *error = lost + 3 * (double)kernel->n_parts * ulp * (total + lost);
+    return total;
+}
+
 /* Uses |<x, z>| <= ||x|| ||z||; the product is that of the norms. */
 double hg_kernel_most(const hinge_kernel *kernel, double product)
 {
     const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
+    if (row->source == HG_FROM_PARTS)
+        return combined_most(kernel, product, HINGE_F64, 0, NULL);
     return row->most != NULL ? row->most(kernel, product) : row->bounded ? 1 : INFINITY;
 }
 
@@ -296,6 +398,8 @@ double hg_kernel_error_by(const hinge_kernel *kernel, hinge_dtype type, double d
     r.dot = (dot + 2 * r.ulp) * norm;
     r.lost = kernel->gamma * r.dot + 4 * r.ulp * r.most + r.tiny;
     double error = row->error != NULL ? row->error(kernel, &r) : hg_kernel_is_of_features(row) ? INFINITY : 0;
+    if (row->source == HG_FROM_PARTS)
+        combined_most(kernel, norm, type, dot, &error);
     return isnan(error) ? INFINITY : error + (error > 0 ? r.tiny : 0); /* NaN: infinite values */
 }
 

@@ -11,8 +11,8 @@
 #include "lib/base/base.h"
 
 /* Tells what values are made of: dot products by a map, differences of features by a map, the caller's matrix,
- * or the caller's function. */
-enum hg_kernel_source { HG_FROM_DOTS, HG_FROM_DIFFERENCES, HG_FROM_MATRIX, HG_FROM_USER };
+ * the caller's function, or values of other kernels. */
+enum hg_kernel_source { HG_FROM_DOTS, HG_FROM_DIFFERENCES, HG_FROM_MATRIX, HG_FROM_USER, HG_FROM_PARTS };
 
 /* What rounding does on the way to a value, for `error` below: vectors and products are rounded to a type. */
 struct hg_rounding {
@@ -52,10 +52,19 @@ const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type);
 /* Says whether hinge makes the kernel's values of the features of two points, whatever else it is given. */
 static inline bool hg_kernel_is_of_features(const struct hg_kernel_row *row)
 {
-    return row->source == HG_FROM_DOTS || row->source == HG_FROM_DIFFERENCES;
+    return row->source == HG_FROM_DOTS || row->source == HG_FROM_DIFFERENCES || row->source == HG_FROM_PARTS;
 }
 
-/* Resolves HINGE_GAMMA_AUTO by d, and checks every field the kernel uses. */
+/* Returns part k of a combined kernel that hg_kernel_check has resolved, with nothing in it left to be decided. */
+hinge_kernel_part hg_kernel_part(const hinge_kernel *kernel, size_t k);
+
+/* Say whether |K| <= a bound that the kernel's parts or itself have whatever the points are, and whether its matrix may
+ * have negative eigenvalues. */
+bool hg_kernel_is_bounded(const hinge_kernel *kernel);
+bool hg_kernel_is_indefinite(const hinge_kernel *kernel);
+
+/* Resolves HINGE_GAMMA_AUTO by d, sets n_features to it, and checks every field the kernel uses. Parts stay as they
+ * are, the caller's. */
 hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel *resolved, hinge_error *err);
 
 /* A kernel of the distance so narrow that dot products in f32 cannot tell a row from itself: their rounding of ||x -

@@ -125,7 +125,7 @@ struct hg_maker {
 };
 
 extern const struct hg_maker hg_gemm, hg_by_panels, hg_by_lists, hg_by_counts, hg_by_integers, hg_by_differences,
-    hg_lookup, hg_user;
+    hg_by_parts, hg_lookup, hg_user;
 
 /* Sets the maker of tiles of these points, and dense: the one asked for, if it can make them, or the first that fits.
  * close is set. */
@@ -205,6 +205,9 @@ struct hg_few {
     void (*dots64)(const double *x, size_t ldx, size_t rows, const double *z, size_t ldz, size_t cols, size_t d,
                    double *out, size_t ld);
 };
+
+/* combined.c: K(x_i, x_i) of a combined kernel. */
+double hg_combined_diagonal(const struct hg_tiler *t, const struct hg_points *points, size_t i);
 
 /* ---- cost.c: what counted work decides --------------------------------------------------------------------------- */
 

@@ -128,7 +128,7 @@ hinge_status hm_look_at_margin(struct hm_run *r, bool *has_margin, hinge_error *
     HG_TRY(hm_look(r, HINGE_OK));
     hm_sum_tiles(r, form_worth, 6, sum);
     /* as in lib/train/margin.c */
-    bool proves = !hg_kernel_row(r->own->pr.params.kernel.type)->indefinite && !(2 * sum[0] < -rounding);
+    bool proves = !hg_kernel_is_indefinite(&r->own->pr.params.kernel) && !(2 * sum[0] < -rounding);
     *has_margin = (proves ? 2 * sum[0] - sum[1] : half * (fabs(r->sums[0]) + fabs(r->sums[1]))) > rounding &&
                   half > r->report.violation / 2;
     return HINGE_OK;

@@ -40,6 +40,13 @@ uint64_t hm_identity(uint64_t points, const hinge_params *p, const uint64_t *siz
                                (uint64_t)p->no_bias, (uint64_t)p->multiclass };
     uint64_t all = hm_mix_bytes(hm_mix_bytes(points, reals, sizeof reals), words, sizeof words);
     all = hm_mix_bytes(all, sizes, n_sizes * sizeof *sizes);
+    for (size_t k = 0; k < p->kernel.n_parts && p->kernel.type == HINGE_COMBINED; k++) {
+        hinge_kernel_part part = hg_kernel_part(&p->kernel, k);
+        const double values[] = { part.factor, part.kernel.gamma, part.kernel.coef0 };
+        const uint64_t facts[] = { (uint64_t)part.kernel.type, (uint64_t)part.kernel.degree, part.first, part.count,
+                                   (uint64_t)part.times };
+        all = hm_mix_bytes(hm_mix_bytes(all, values, sizeof values), facts, sizeof facts);
+    }
     return all != 0 ? all : 1;
 }
 

@@ -16,6 +16,7 @@ int main(void)
     SHOW(hinge_error);
     SHOW(hinge_matrix);
     SHOW(hinge_kernel);
+    SHOW(hinge_kernel_part);
     SHOW(hinge_scaling);
     SHOW(hinge_progress);
     SHOW(hinge_params);

@@ -249,14 +249,37 @@ struct set set_shared(const char *name, const char *part, size_t d, size_t first
 
 /* ---- Plain loops ------------------------------------------------------------------------------------------------- */
 
+/* The sum over products of parts, whose columns and gammas may be told or not. */
+static double plain_parts(const hinge_kernel *kernel, const double *a, const double *b, size_t d)
+{
+    double sum = 0, product = 0;
+    for (size_t k = 0; k < kernel->n_parts; k++) {
+        const hinge_kernel_part *part = &kernel->parts[k];
+        double value = plain_kernel(&part->kernel, a + part->first, b + part->first,
+                                    part->count > 0 ? part->count : d - part->first);
+        value *= part->factor > 0 ? part->factor : 1;
+        bool times = k > 0 && part->times;
+        sum += times ? 0 : product;
+        product = times ? product * value : value;
+    }
+    return sum + product;
+}
+
 double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d)
 {
     double dot = 0, square = 0, gamma = kernel->gamma == HINGE_GAMMA_AUTO ? 1.0 / (double)d : kernel->gamma;
+    double absolute = 0, ratio = 0, least = 0, most = 0;
     for (size_t c = 0; c < d; c++) {
+        double difference = a[c] - b[c], both = fabs(a[c]) + fabs(b[c]);
+        double shared = a[c] * b[c] > 0 ? fmin(fabs(a[c]), fabs(b[c])) : 0;
         dot += a[c] * b[c];
-        square += (a[c] - b[c]) * (a[c] - b[c]);
+        square += difference * difference;
+        absolute += fabs(difference);
+        ratio += both > 0 ? difference * difference / both : 0;
+        least += shared;
+        most += both - shared;
     }
-    double power = 1;
+    double power = 1, r = sqrt(gamma * square);
     switch (kernel->type) {
     case HINGE_LINEAR:
         return dot;
@@ -268,6 +291,18 @@ double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b
         return exp(-gamma * square);
     case HINGE_SIGMOID:
         return tanh(gamma * dot + kernel->coef0);
+    case HINGE_MATERN32:
+        return (1 + r) * exp(-r);
+    case HINGE_MATERN52:
+        return (1 + r + r * r / 3) * exp(-r);
+    case HINGE_LAPLACIAN:
+        return exp(-gamma * absolute);
+    case HINGE_CHI2:
+        return exp(-gamma * ratio);
+    case HINGE_TANIMOTO:
+        return most > 0 ? least / most : 1;
+    case HINGE_COMBINED:
+        return plain_parts(kernel, a, b, d);
     default:
         abort();
     }

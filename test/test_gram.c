@@ -64,6 +64,13 @@ static uint32_t *shuffled(uint64_t *seed, size_t n)
     return list;
 }
 
+/* 2 k + l m of other kernels, of which the first has one column alone. */
+static const hinge_kernel_part parts[] = {
+    { .kernel = { .type = HINGE_RBF, .gamma = 0.3 }, .count = 1, .factor = 2 },
+    { .kernel = { .type = HINGE_POLYNOMIAL, .degree = 2, .gamma = 0.5, .coef0 = 1 } },
+    { .kernel = { .type = HINGE_LAPLACIAN, .gamma = 0.1 }, .times = 1 },
+};
+
 static hinge_kernel kernel_of(hinge_kernel_type type, int *calls_left)
 {
     switch (type) {
@@ -87,6 +94,8 @@ static hinge_kernel kernel_of(hinge_kernel_type type, int *calls_left)
         return hinge_kernel_matern52(0.3);
     case HINGE_PRECOMPUTED:
         return hinge_kernel_precomputed();
+    case HINGE_COMBINED:
+        return hinge_kernel_combine(parts, sizeof parts / sizeof *parts);
     default:
         return hinge_kernel_user("own", user_kernel, calls_left);
     }
@@ -140,6 +149,7 @@ static struct source *source_new(const struct shape *s, int threads, uint64_t se
     }
     struct hg_tiler tiler = { kernel_of(s->kernel, &o->calls_left), hg_maps(hg_cpu_level(0)), s->type, d,
                               .asked = s->asked };
+    tiler.kernel.n_features = d;
     assert_int_equal(
         hg_gram_init(&o->gram, &tiler, &points, o->subset, s->n, o->column, o->norms, threads, NULL), HINGE_OK);
     assert_int_equal(o->gram.super.n, s->n);
@@ -175,10 +185,10 @@ static long double feature(const struct source *o, size_t i, size_t c)
     return o->gram.tiler.type == HINGE_F32 ? (long double)(float)v : (long double)v;
 }
 
-/* K(i, j), and how far a value in the working type may be from it. */
-static long double plain_value(const struct source *o, size_t i, size_t j, long double *tolerance)
+/* K(i, j) by columns [first, first + d), and how far a value in the working type may be from it. */
+static long double value_of(const struct source *o, const hinge_kernel *k, size_t first, size_t d, size_t i, size_t j,
+                            long double *tolerance)
 {
-    const hinge_kernel *k = &o->gram.tiler.kernel;
     long double dot = 0, size = 0, ni = 0, nj = 0, distance = 0, eps = FLT_EPSILON;
     long double ratio = 0, least = 0, most = 0;
     if (o->gram.tiler.type == HINGE_F64)
@@ -188,13 +198,13 @@ static long double plain_value(const struct source *o, size_t i, size_t j, long 
         *tolerance = 0;
         return feature(o, i, col);
     }
-    for (size_t c = 0; c < o->gram.tiler.d; c++) {
+    for (size_t c = first; c < first + d; c++) {
         long double x = feature(o, i, c), z = feature(o, j, c);
         dot += x * z, size += fabsl(x * z), ni += x * x, nj += z * z, distance += fabsl(x - z);
         long double sum = fabsl(x) + fabsl(z), of_both = x * z > 0 ? fminl(fabsl(x), fabsl(z)) : 0;
         ratio += sum > 0 ? (x - z) * (x - z) / sum : 0, least += of_both, most += sum - of_both;
     }
-    long double lost = (long double)o->gram.tiler.d * eps * size, u = k->gamma * dot + k->coef0;
+    long double lost = (long double)d * eps * size, u = k->gamma * dot + k->coef0;
     long double lost_u =
         fabsl((long double)k->gamma) * (lost + eps * fabsl(dot)) + 2 * eps * (fabsl(u) + fabs(k->coef0));
     switch (k->type) {
@@ -212,13 +222,13 @@ static long double plain_value(const struct source *o, size_t i, size_t j, long 
         return value;
     }
     case HINGE_LAPLACIAN:
-        *tolerance = k->gamma * (long double)o->gram.tiler.d * eps * distance * expl(-k->gamma * distance) + 4 * eps;
+        *tolerance = k->gamma * (long double)d * eps * distance * expl(-k->gamma * distance) + 4 * eps;
         return expl(-k->gamma * distance);
     case HINGE_CHI2:
-        *tolerance = (k->gamma * ratio * (long double)o->gram.tiler.d + 4) * eps;
+        *tolerance = (k->gamma * ratio * (long double)d + 4) * eps;
         return expl(-k->gamma * ratio);
     case HINGE_TANIMOTO:
-        *tolerance = 2 * ((long double)o->gram.tiler.d + 4) * eps;
+        *tolerance = 2 * ((long double)d + 4) * eps;
         return most > 0 ? least / most : 1;
     case HINGE_MATERN32:
     case HINGE_MATERN52: {
@@ -230,10 +240,25 @@ static long double plain_value(const struct source *o, size_t i, size_t j, long 
         *tolerance = lost_u + 4 * eps;
         return tanhl(u);
     default:
-        *tolerance = (2 * (1 + size) * lost + (long double)o->gram.tiler.d * eps * distance) +
-                     4 * eps * ((1 + size) * (1 + size) + distance);
+        *tolerance =
+            (2 * (1 + size) * lost + (long double)d * eps * distance) + 4 * eps * ((1 + size) * (1 + size) + distance);
         return (1 + dot) * (1 + dot) - distance;
     }
+}
+
+static long double plain_value(const struct source *o, size_t i, size_t j, long double *tolerance)
+{
+    const hinge_kernel *k = &o->gram.tiler.kernel;
+    size_t d = o->gram.tiler.d;
+    long double value[3], lost[3], eps = o->gram.tiler.type == HINGE_F32 ? FLT_EPSILON : DBL_EPSILON;
+    if (k->type != HINGE_COMBINED)
+        return value_of(o, k, 0, d, i, j, tolerance);
+    for (int p = 0; p < 3; p++)
+        value[p] = value_of(o, &parts[p].kernel, 0, parts[p].count > 0 ? parts[p].count : d, i, j, &lost[p]);
+    long double product = value[1] * value[2];
+    *tolerance = 2 * lost[0] + fabsl(value[1]) * lost[2] + fabsl(value[2]) * lost[1] + lost[1] * lost[2] +
+                 4 * eps * (2 * fabsl(value[0]) + fabsl(product));
+    return 2 * value[0] + product;
 }
 
 /* ---- fetching with everything watched ---------------------------------------------------------------------------- */

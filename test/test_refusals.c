@@ -260,6 +260,7 @@ TEST(table_of_tasks)
 /* The table of kernels says at which parameters of its kernel a training looks. */
 TEST(table_of_kernels)
 {
+    const hinge_kernel_part linear = { .kernel = { .type = HINGE_LINEAR } };
     int n = 0;
     for (const hinge_kernel_row *row; (row = hinge_kernel_info((hinge_kernel_type)n)) != NULL; n++) {
         hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -269,6 +270,8 @@ TEST(table_of_kernels)
         } spoilt[] = { { row->uses_degree, -1, 1, 0 }, { row->uses_gamma, 3, -2, 0 }, { row->uses_coef0, 3, 1, NAN } };
         params.kernel = hinge_kernel_user("own", never_called, NULL);
         params.kernel.type = row->kernel;
+        params.kernel.parts = &linear;
+        params.kernel.n_parts = 1;
         assert_int_equal(row->kernel, n);
         for (size_t k = 0; k < sizeof spoilt / sizeof *spoilt; k++) {
             params.kernel.degree = spoilt[k].degree;

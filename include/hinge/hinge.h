@@ -118,8 +118,9 @@ typedef enum hinge_kernel_type { /* values are LIBSVM's -t */
     HINGE_LAPLACIAN = 8,   /* exp(-gamma sum of |x_c - z_c|) */
     HINGE_CHI2 = 9,        /* exp(-gamma sum of (x_c - z_c)^2 / (x_c + z_c)), of histograms; 0 / 0 is 0. A value below 0
                             * counts as one of another feature, |x_c|, here and in the next kernel */
-    HINGE_TANIMOTO = 10    /* sum of min(x_c, z_c) / sum of max(x_c, z_c), of counts and fingerprints; 0 / 0 is 1. Also
+    HINGE_TANIMOTO = 10,   /* sum of min(x_c, z_c) / sum of max(x_c, z_c), of counts and fingerprints; 0 / 0 is 1. Also
                             * called Jaccard's, Ruzicka's, MinMax (Ralaivola et al. 2005) */
+    HINGE_COMBINED = 11    /* sums and products of others on groups of columns, see hinge_kernel_combine */
 } hinge_kernel_type;
 
 /* A kernel of the caller's own: fills out[i*ld + j] = K(a_i, b_j) for i < a->rows, j < b->rows. a and b are
@@ -132,12 +133,25 @@ typedef int (*hinge_user_kernel)(void *cookie, const hinge_matrix *a, const hing
 typedef struct hinge_kernel {
     hinge_kernel_type type;
     int degree;    /* polynomial: 0 <= degree; 3 by default */
-    double gamma;  /* all but linear, tanimoto: >= 0 or HINGE_GAMMA_AUTO; 0 means 0, a constant kernel */
+    double gamma;  /* all but linear, tanimoto, combined: >= 0 or HINGE_GAMMA_AUTO; 0 means 0, a constant kernel */
     double coef0;  /* polynomial, sigmoid; 0 by default */
     hinge_user_kernel user; /* HINGE_USER: the function, its cookie (may be NULL), */
     void *cookie;
     char name[32];          /* and its name [A-Za-z0-9_-], which a model file stores */
+    const struct hinge_kernel_part *parts; /* HINGE_COMBINED: [n_parts], whoever made them owns them */
+    size_t n_parts;
+    size_t n_features; /* HINGE_COMBINED: of examples; the library sets it */
 } hinge_kernel;
+
+/* A kernel on some columns of the examples: what sums and products of kernels are made of. */
+typedef struct hinge_kernel_part {
+    hinge_kernel kernel; /* one of features: not precomputed, user, combined. HINGE_GAMMA_AUTO is 1 / count */
+    size_t first, count; /* columns first .. first + count - 1, which may be other parts' too; count 0: all from first
+                          * on */
+    double factor;       /* what its values are multiplied by, > 0; 0: 1 */
+    int times;           /* 0: the part is added to what stands before it; 1: the part before is multiplied by it, so
+                          * that a + b * c are three parts of which the last one has times = 1 */
+} hinge_kernel_part;
 
 /* Make a kernel of the given parameters, the others at their defaults. Values are checked by the call that takes the
  * kernel; a name longer than hinge_kernel.name is cut. */
@@ -152,12 +166,16 @@ HINGE_API hinge_kernel hinge_kernel_chi2(double gamma);
 HINGE_API hinge_kernel hinge_kernel_tanimoto(void);
 HINGE_API hinge_kernel hinge_kernel_precomputed(void);
 HINGE_API hinge_kernel hinge_kernel_user(const char *name, hinge_user_kernel function, void *cookie);
+/* Makes a sum of products of kernels, parts [n], n > 0, which is a kernel where all parts are (Aronszajn 1950). Parts
+ * are borrowed as long as the kernel is used; a model has a copy of its own, in which columns and gamma are resolved.
+ * hinge/io.h reads such kernels from text. */
+HINGE_API hinge_kernel hinge_kernel_combine(const hinge_kernel_part *parts, size_t n);
 
 /* A row of the table that tells the kernels apart, as hinge_task_row those of tasks. */
 typedef struct hinge_kernel_row {
     const char *keyword; /* its name for the command and in model files: LIBSVM's "linear", "polynomial", "rbf",
                           * "sigmoid", "precomputed"; and "user", "matern32", "matern52", "laplacian", "chi2",
-                          * "tanimoto" */
+                          * "tanimoto", "combined" */
     hinge_kernel_type kernel;
     int uses_gamma, uses_coef0, uses_degree; /* 1: the kernel looks at this field of hinge_kernel */
 } hinge_kernel_row;

@@ -113,11 +113,11 @@ HINGE_API hinge_status hinge_file_read(const char *path, char **bytes, size_t *s
 
 /* Saves a model as LIBSVM's text; hinge_model_load reads files of hinge and LIBSVM, also compressed with xz or gz. Keys
  * of hinge's own: hinge_multiclass (one-vs-rest), hinge_scale_factor, _offset, _origin and _base, hinge_kernel (the
- * caller's), hinge_label (labels that are no integers), hinge_training (C, nu, p, eps, 1 without bias, 1 with weights
- * of examples, labels of classes that have weights, their weights; C = 0: the hard margin). Words of labels are in the
- * line "SV", of which LIBSVM reads no more than that: "hinge_words" and each of them, with %20 for a blank and %25 for
- * %. Saving writes a temporary file beside path and renames it, so a failure leaves an old file whole. A reloaded model
- * predicts the same to the bit. */
+ * name of the caller's, or what a combined one is made of), hinge_label (labels that are no integers), hinge_training
+ * (C, nu, p, eps, 1 without bias, 1 with weights of examples, labels of classes that have weights, their weights; C =
+ * 0: the hard margin). Words of labels are in the line "SV", of which LIBSVM reads no more than that: "hinge_words" and
+ * each of them, with %20 for a blank and %25 for %. Saving writes a temporary file beside path and renames it, so a
+ * failure leaves an old file whole. A reloaded model predicts the same to the bit. */
 HINGE_API hinge_status hinge_model_save(const hinge_model *model, const char *path, hinge_error *err);
 /* Loads a model; *model is the caller's, freed with hinge_model_free. user is the kernel of a model whose kernel is the
  * caller's own, otherwise NULL. EFORMAT names the line; EIO, ENOMEM. */
@@ -133,7 +133,18 @@ typedef int (*hinge_write_fn)(void *arg, const char *bytes, size_t size);
 HINGE_API hinge_status hinge_model_write(const hinge_model *model, hinge_write_fn write, void *arg, hinge_error *err);
 HINGE_API hinge_status hinge_model_parse(hinge_model **model, const char *name, const void *bytes, size_t size,
                                          const hinge_kernel *user, hinge_error *err);
-/* Frees memory that hinge_model_format or hinge_file_read gave; NULL is fine. */
+/* Reads a kernel from text, as in model files and as the command's -t has it: a sum of products of kernels on groups of
+ * columns, "rbf(1-10,gamma=0.1) + 2*linear(11-20)*tanimoto(21-)". Each is a name of hinge_kernel_row (poly is
+ * polynomial too) and, in parentheses, what is not to be decided by hinge: one range of columns, counted from 1 (7,
+ * 3-7, 3- to the last; all), and gamma=, degree=, coef0=. Numbers multiply; blanks count nowhere. One kernel of all
+ * columns is itself, "rbf(gamma=0.5)". *parts, what a combined kernel borrows, is the caller's, freed with hinge_free;
+ * it is NULL for another kernel. EINVAL says where the text is none; ENOMEM. */
+HINGE_API hinge_status hinge_kernel_parse(const char *text, hinge_kernel *kernel, hinge_kernel_part **parts,
+                                          hinge_error *err);
+/* Writes such text, which reads back as the same kernel; *text is the caller's, freed with hinge_free. A kernel whose
+ * values are given or are the caller's has its keyword alone. EINVAL: kernel.type; ENOMEM. */
+HINGE_API hinge_status hinge_kernel_format(const hinge_kernel *kernel, char **text, hinge_error *err);
+/* Frees memory that a call of this header gave; NULL is fine. */
 HINGE_API void hinge_free(void *memory);
 
 #ifdef __cplusplus

@@ -264,9 +264,10 @@ static hinge_status check_lines(const struct hg_body *body, const struct hg_line
 static hinge_status choose_columns(struct vectors *vectors, struct hg_lines *lines, hinge_error *err)
 {
     struct hinge_model *m = vectors->model;
-    struct hg_wanted last = { &m->d, 1, m->d }; /* tells how many features there are, be it 0 in all vectors */
-    size_t examples = HG_MAX(m->n_sv, 256);     /* which are as wide */
-    if (m->n_sv == 0 || m->scale_factor != NULL || !hg_columns_wasted(examples, m->d, lines->size))
+    struct hg_wanted last = { &m->d, 1, m->d };        /* tells how many features there are, be it 0 in all vectors */
+    size_t examples = HG_MAX(m->n_sv, 256);            /* which are as wide */
+    bool by_number = m->kernel.type == HINGE_COMBINED; /* its parts name them */
+    if (m->n_sv == 0 || m->scale_factor != NULL || by_number || !hg_columns_wasted(examples, m->d, lines->size))
         return HINGE_OK;
     HG_TRY(hg_lines_columns(lines, &last, read_vector, vectors, &vectors->columns, &m->columns, err));
     if (m->columns != NULL)

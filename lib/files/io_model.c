@@ -13,18 +13,20 @@
  *     1 1:0.5 3:-2
  *     -1 2:1
  *
- * What LIBSVM has no words for stands under keys of hinge's own, which it refuses: hinge_label, hinge_kernel,
- * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_targets (so many coefficients a vector, and
- * rho), hinge_scale_factor and hinge_scale_offset, with them hinge_scale_origin and hinge_scale_base or neither (a
- * number a feature), hinge_training (parameters). Of the line "SV" LIBSVM reads the first word only, so that more may
- * stand in it: "SV hinge_features 5", the number of features where no support vectors tell it; "SV hinge_tau 0.9", the
- * level of a quantile regression, which is an epsilon_svr to LIBSVM and predicts as one; "SV hinge_names 2 1 length
- * width species", the names of two features and of one target; last "SV hinge_words cat dog", the words that the labels
- * 1 and 2 stand for. In these %20 is a blank and %25 a percent sign.
+ * What LIBSVM has no words for stands under keys of hinge's own, which it refuses: hinge_label, hinge_kernel (the name
+ * of the caller's own, or what a combined one is made of, kernel_text.c), hinge_multiclass one_vs_rest (a coefficient and
+ * a rho a class), hinge_targets (so many coefficients a vector, and rho), hinge_scale_factor and hinge_scale_offset, with
+ * them hinge_scale_origin and hinge_scale_base or neither (a number a feature), hinge_training (parameters). Of the line
+ * "SV" LIBSVM reads the first word only, so that more may stand in it: "SV hinge_features 5", the number of features
+ * where no support vectors tell it; "SV hinge_tau 0.9", the level of a quantile regression, which is an epsilon_svr to
+ * LIBSVM and predicts as one; "SV hinge_names 2 1 length width species", the names of two features and of one target;
+ * last "SV hinge_words cat dog", the words that the labels 1 and 2 stand for. In these %20 is a blank and %25 a percent
+ * sign.
  */
 #include "lib/model/model.h"
 #include "lib/data/params.h"
 #include "lib/files/body.h"
+#include "lib/files/kernel_text.h"
 #include "lib/files/number.h"
 
 #include <hinge/io.h>
@@ -75,7 +77,7 @@ static bool all_int(const double *values, size_t n)
 /* Decides which keys a model has. Labels that are not read yet may be of either kind. */
 enum trait {
     ANY = 0,
-    USER_KERNEL = 1,
+    NAMED_KERNEL = 1, /* by more than its type */
     USES_DEGREE = 2,
     USES_GAMMA = 4,
     USES_COEF0 = 8,
@@ -95,7 +97,8 @@ static unsigned traits_of(const struct hinge_model *m)
     const hinge_kernel_row *kernel = hinge_kernel_info(m->kernel.type);
     const hinge_task_row *task = hinge_task_info(m->task);
     bool known = m->labels != NULL, whole = known && all_int(m->labels, m->n_classes);
-    return (m->kernel.type == HINGE_USER ? USER_KERNEL : ANY) | (kernel->uses_degree ? USES_DEGREE : ANY) |
+    bool named = m->kernel.type == HINGE_USER || m->kernel.type == HINGE_COMBINED;
+    return (named ? NAMED_KERNEL : ANY) | (kernel->uses_degree ? USES_DEGREE : ANY) |
            (kernel->uses_gamma ? USES_GAMMA : ANY) | (kernel->uses_coef0 ? USES_COEF0 : ANY) |
            (m->kernel.type != HINGE_PRECOMPUTED ? FEATURES : ANY) | (task->classifies ? CLASSES : ANY) |
            (task->classifies && (whole || !known) ? WHOLE_LABELS : ANY) |
@@ -124,7 +127,7 @@ static const struct key_row {
 #define AT(field) offsetof(struct hinge_model, field)
     [SVM_TYPE] = { "svm_type", WORD, ANY, 0, 0, NULL },
     [KERNEL_TYPE] = { "kernel_type", WORD, ANY, 0, 0, NULL },
-    [KERNEL_NAME] = { "hinge_kernel", WORD, USER_KERNEL, 0, 0, NULL },
+    [KERNEL_NAME] = { "hinge_kernel", WORD, NAMED_KERNEL, 0, 0, NULL },
     [DEGREE] = { "degree", DEGREES, USES_DEGREE, AT(kernel.degree), 0, NULL },
     [GAMMA] = { "gamma", REAL, USES_GAMMA, AT(kernel.gamma), 0, NULL },
     [COEF0] = { "coef0", REAL, USES_COEF0, AT(kernel.coef0), 0, NULL },
@@ -175,7 +178,9 @@ static void print_key(const struct hinge_model *m, enum key key, struct hg_text 
     hg_text_print(text, "%s", row->name);
     for (size_t i = 0, n = one ? 1 : values_due(m, key); i < n; i++) {
         hg_text_add(text, " ", 1);
-        if (row->shape == WORD)
+        if (key == KERNEL_NAME && m->kernel.type == HINGE_COMBINED)
+            hg_kernel_print(&m->kernel, text);
+        else if (row->shape == WORD)
             hg_text_print(text, "%.*s", (int)sizeof m->kernel.name - 1, word_of(m, key));
         else if (row->shape == DEGREES)
             hg_text_print(text, "%d", *(const int *)values);
@@ -363,6 +368,24 @@ static bool read_user_kernel(struct reader *r, const hinge_kernel *user)
     return true;
 }
 
+/* Reads what a combined kernel is made of. Its columns are the least that the model has. */
+static bool read_parts(struct reader *r)
+{
+    const struct hg_line *line = &r->lines[KERNEL_NAME];
+    hinge_kernel_part *parts;
+    hinge_kernel kernel;
+    hinge_error why;
+    if (!require(r, KERNEL_NAME))
+        return false;
+    hinge_status status = hg_kernel_read(line->p, line->end, &kernel, &parts, &why);
+    if (status != HINGE_OK)
+        return FAIL(status == HINGE_EINVAL ? HINGE_EFORMAT : status, line->number, "hinge_kernel: %.200s", why.text);
+    r->model->kernel = kernel;
+    for (size_t k = 0; k < kernel.n_parts; k++)
+        r->model->d = HG_MAX(r->model->d, parts[k].first + HG_MAX(parts[k].count, (size_t)1));
+    return r->model->d <= INT_MAX || refuse(r, KERNEL_NAME, "has too many columns");
+}
+
 /* Finds the kernel by its keyword in the table of kernels; parameters stay those of the linear kernel until they are
  * read. */
 static bool read_kernel_type(struct reader *r, const hinge_kernel *user)
@@ -376,6 +399,8 @@ static bool read_kernel_type(struct reader *r, const hinge_kernel *user)
     if (row == NULL)
         return refuse(r, KERNEL_TYPE, "is not known");
     r->model->kernel = hinge_kernel_linear();
+    if (row->kernel == HINGE_COMBINED)
+        return read_parts(r);
     r->model->kernel.type = row->kernel;
     return row->kernel != HINGE_USER || read_user_kernel(r, user);
 }
@@ -577,6 +602,7 @@ static hinge_status parse(hinge_model **model, const char *name, const struct hg
     HG_TRY(HG_MAKE(err, "a model", HG_ZEROS(m, 1)));
     hinge_status status = hg_header_read(m, name, bytes, true, user, &body, err);
     HG_THEN(status, hg_body_read(&body, m, err));
+    HG_THEN(status, hg_model_settle_parts(m, name, err));
     HG_THEN(status, hg_model_finish(m, 1, err));
     if (status == HINGE_OK)
         *model = m;

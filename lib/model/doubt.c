@@ -121,6 +121,8 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, const struct hg_lengths *x,
     }
     double length = sqrt(x->norm), z = sqrt(m->largest_norm), d = (double)m->d;
     double product = length * z + d * FLT_MIN / ULP * (1 + length + z); /* of what is less than f32 holds as well */
+    if (row->source == HG_FROM_PARTS) /* of which some may go by norms of either side */
+        product = fmax(product, fmax(x->norm, m->largest_norm));
     double n = fmin(x->nonzeros, (double)m->most_nonzeros), running = sqrt(x->sums * x->running);
     double dot = any_order || !(running < n * length) ? n : running / length;
     double error = hg_kernel_error_by(&m->kernel, HINGE_F32, (1.01 + 2 * n * ULP) * ULP * (dot + 1), product);
@@ -243,6 +245,7 @@ bool hg_model_typical_doubt(const hinge_model *m, const struct hg_points *exampl
 {
     struct hg_points points = hg_model_points(m, HINGE_F64);
     size_t d = m->d;
+    bool parts = hg_kernel_row(m->kernel.type)->source == HG_FROM_PARTS; /* bounds hang on no value then */
     double *x, *z, *value, *dots, most = 0, size = 0;
     struct hg_lengths *lengths;
     rows = HG_MIN(examples->n, rows);
@@ -266,7 +269,7 @@ bool hg_model_typical_doubt(const hinge_model *m, const struct hg_points *exampl
         for (size_t row = 0; row < hg_model_coef_rows(m); row++)
             coef += fabs(m->coef[row * m->n_sv + j]);
         products_of(m, x, rows, z, dots);
-        for (size_t r = 0; r < rows; r++)
+        for (size_t r = 0; r < rows && !parts; r++)
             value[r] += coef * fabs(hg_kernel_value(&m->kernel, dots[r], lengths[r].norm, other));
         size += coef;
     }

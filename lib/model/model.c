@@ -64,12 +64,39 @@ bool hg_next_coef(const hinge_model *m, struct hg_coef *at)
     return true;
 }
 
+/* Copies the parts of a combined kernel, resolved, so that the model needs no caller's. false: no memory. */
+static bool own_parts(hinge_kernel *kernel)
+{
+    hinge_kernel_part *parts = NULL;
+    if (kernel->type != HINGE_COMBINED)
+        return true;
+    bool ok = HG_ROOM(HG_ARRAY(parts, kernel->n_parts));
+    for (size_t k = 0; ok && k < kernel->n_parts; k++)
+        parts[k] = hg_kernel_part(kernel, k);
+    kernel->parts = parts;
+    return ok;
+}
+
+/* Resolves in place. */
+hinge_status hg_model_settle_parts(hinge_model *m, const char *file, hinge_error *err)
+{
+    hinge_kernel_part *parts = (hinge_kernel_part *)m->kernel.parts;
+    hinge_error why;
+    if (m->kernel.type != HINGE_COMBINED)
+        return HINGE_OK;
+    if (hg_kernel_check(&m->kernel, m->d, &m->kernel, &why) != HINGE_OK)
+        return hg_fail_at(err, HINGE_EFORMAT, file, 0, "%.200s", why.text);
+    for (size_t k = 0; k < m->kernel.n_parts; k++)
+        parts[k] = hg_kernel_part(&m->kernel, k);
+    return HINGE_OK;
+}
+
 /* Makes a model's own arrays, each in a block of its own, as some are replaced later. sv is not cleared, since training
  * and files fill all of it. */
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
                           size_t n_targets, size_t n_sv, size_t d, hinge_dtype type)
 {
-    bool classifies = hinge_task_info(task)->classifies, ok = true;
+    bool classifies = hinge_task_info(task)->classifies, ok;
     hinge_model *m = hg_zalloc(1, sizeof *m);
     if (m == NULL)
         return NULL;
@@ -82,8 +109,9 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
     m->multiclass = classifies && n_classes > 2 ? multiclass : HINGE_ONE_VS_ONE;
     m->n_targets = n_targets;
     m->n_problems = classifies ? hg_count_problems(multiclass, n_classes) : HG_MAX(n_targets, (size_t)1);
+    ok = own_parts(&m->kernel);
     if (classifies)
-        ok = HG_ROOM(HG_ZEROS(m->labels, n_classes)) && HG_ROOM(HG_ZEROS(m->class_sv, n_classes));
+        ok = ok && HG_ROOM(HG_ZEROS(m->labels, n_classes)) && HG_ROOM(HG_ZEROS(m->class_sv, n_classes));
     ok = ok && HG_ROOM(HG_ZEROS(m->rho, m->n_problems)) && HG_ROOM(HG_ZEROS(m->coef, hg_model_coef_rows(m) * n_sv));
     ok = ok && (kernel.type == HINGE_PRECOMPUTED ? HG_ROOM(HG_ZEROS(m->sv_serial, n_sv))
                                                  : HG_ROOM({ &m->sv, n_sv, d, hg_size_of(type), false }));
@@ -121,6 +149,8 @@ void hinge_model_free(hinge_model *m)
                     m->scale_offset, m->scale_origin, m->scale_base, m->training,   m->columns };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
+    if (m->kernel.type == HINGE_COMBINED)
+        hg_free((void *)m->kernel.parts);
     hg_words_free(&m->words);
     hg_words_free(&m->names);
     hg_words_free(&m->target);

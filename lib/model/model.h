@@ -27,7 +27,7 @@ struct hinge_model {
     hinge_task task;
     double tau;                  /* quantile regression: its level; otherwise 0 */
     double tube;                 /* nu-SVR: half the width of its tube; otherwise, or read from a file, 0 */
-    hinge_kernel kernel;         /* gamma resolved */
+    hinge_kernel kernel;         /* gamma resolved; parts are the model's */
     hinge_multiclass multiclass; /* one-vs-one where there are fewer than three classes */
     size_t d;                    /* features; precomputed: columns of the kernel matrix it needs */
     size_t n_classes;            /* 2 for regression and one-class; 1 if training saw one class only */
@@ -154,6 +154,10 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
 hinge_dtype hg_model_sv_type(size_t n_sv, size_t d, hinge_dtype given);
 /* Makes bytes of the SVs where they are many, and all values such; false: no memory. */
 bool hg_model_narrow(hinge_model *model, int threads);
+
+/* Resolves what a file leaves to be decided of a combined kernel, whose parts are the model's own, by its features, and
+ * checks it. */
+hinge_status hg_model_settle_parts(hinge_model *model, const char *file, hinge_error *err);
 
 /* Fills the derived part. The last step of training and of loading. */
 hinge_status hg_model_finish(hinge_model *model, int threads, hinge_error *err);

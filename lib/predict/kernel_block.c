@@ -70,7 +70,7 @@ static hinge_status prepare(struct block *k, hinge_error *err)
                    HG_VALUES(k->norms, pr->n, sizeof(double))));
     for (size_t i = 0; i < pr->n; i++)
         k->ids[i] = (uint32_t)i;
-    if (row->source == HG_FROM_DOTS)
+    if (row->source == HG_FROM_DOTS || row->source == HG_FROM_PARTS)
         choose_type(k);
     HG_TRY(hg_copy_init(&k->copy, pr, true, false, err));
     HG_TRY(hg_copy_check(&k->copy, pr, k->tiler.type, err));

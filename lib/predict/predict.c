@@ -168,7 +168,10 @@ static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, st
     w->norm = hg_take(base, &at, rows * size);
     w->lengths = hg_take(base, &at, j->again != NULL ? rows * sizeof *w->lengths : 0);
     w->dots = hg_take(base, &at, rows * tile * size);
-    w->sv = hg_take(base, &at, packed ? tile * w->ldx * size : 0);
+    size_t vectors = tile * w->ldx * size;
+    if (packed && maker->right_bytes != NULL && !maker->keeps)
+        vectors = HG_MAX(vectors, maker->right_bytes(&j->tiler, &j->sv, tile));
+    w->sv = hg_take(base, &at, packed ? vectors : 0);
     w->part = hg_take(base, &at, rows * hg_decision_columns(m) * size);
     w->decisions = hg_take(base, &at, rows * m->n_problems * sizeof(double));
     w->equal = hg_take(base, &at, m->seen != NULL ? rows * sizeof *w->equal : 0);

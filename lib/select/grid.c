@@ -161,6 +161,7 @@ hinge_params hg_point_params(const struct hg_selecting *s, const hinge_grid_poin
     params.kernel.gamma = point->gamma;
     params.kernel.degree = point->degree;
     params.kernel.coef0 = point->coef0;
+    params.kernel.n_features = s->params.kernel.n_features;
     return params;
 }
 

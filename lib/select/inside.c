@@ -312,7 +312,7 @@ static hinge_status finish_part(struct hg_selecting *s, const hinge_grid_point *
 {
     struct hg_problem pr = hg_point_problem(s, point, hg_part_field(s, part));
     hinge_status status = HINGE_OK;
-    bool few = part->n <= HG_RANK_EXACT && !hg_kernel_row(pr.params.kernel.type)->indefinite;
+    bool few = part->n <= HG_RANK_EXACT && !hg_kernel_is_indefinite(&pr.params.kernel);
     if (few && hg_params_leave_solver(&s->params) && columns_of(s, &pr, part->n) == 0)
         status = improve(s, &pr, part, HG_INSIDE, NULL, part->n, err);
     if (status == HINGE_OK && lacks_an_end(part) && !hg_halted(&s->halt))

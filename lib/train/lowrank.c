@@ -336,7 +336,7 @@ bool hg_lowrank_find(struct hg_lowrank *l, const struct hg_problem *pr, const ui
     s.n = HG_MIN(qp->n, 3 * s.most);
     if (few && steps < 4 * (uint64_t)HG_RANK_LOOK * qp->n)
         return false;
-    if (row->indefinite || (!row->smooth && qp->n > HG_RANK_EXACT))
+    if (hg_kernel_is_indefinite(&pr->params.kernel) || (!row->smooth && qp->n > HG_RANK_EXACT))
         return false;
     if (s.most == 0 || s.most > hg_lowrank_most(qp->n) ||
         !HG_ROOM(HG_ARRAY(s.pivot, s.most), HG_ARRAY(s.sample, s.n), HG_ARRAY(s.left, qp->n),

@@ -68,7 +68,7 @@ static hinge_status look_closely(const struct hg_margin *m, double digits, bool 
     double half = (m->s->bias[1] - m->s->bias[0]) / 2, sums = fabs(m->reduced->sums[0]) + fabs(m->reduced->sums[1]);
     double rounding = rounding_of(m, square, most);
     /* a kernel whose b'K b is below 0, as it may be of any matrix or function that is given, is indefinite */
-    bool proves = !hg_kernel_row(m->t->params->kernel.type)->indefinite && !(square < -rounding);
+    bool proves = !hg_kernel_is_indefinite(&m->t->params->kernel) && !(square < -rounding);
     *has_margin = (proves ? least : half * sums) > rounding && half > digits * m->s->f_error;
     return HINGE_OK;
 }
