@@ -162,7 +162,7 @@ static void print_model(const hinge_model *model)
     printf("%-10s %s", "task", hinge_task_info(hinge_model_task(model))->keyword);
     if (hinge_model_tau(model) > 0)
         printf(", tau %.10g", hinge_model_tau(model));
-    printf("\n%-10s %s", "kernel", row->keyword);
+    printf("\n%-10s %s", "kernel", kernel_words(&kernel));
     if (row->uses_degree)
         printf(", degree %d", kernel.degree);
     if (row->uses_gamma)

@@ -38,7 +38,7 @@ static const struct tool_option path_options[] = {
     { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "set nu of nu_svr (0.5)" },
     OPTION_TUBE(params.p),
     { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_inside_01, "set the level of quantile (0.5)" },
-    { 't', "kernel", "KERNEL", parse_kernel, FIELD(params.kernel.type), NULL,
+    { 't', "kernel", "KERNEL", parse_kernel, FIELD(params.kernel), NULL,
       "use a kernel of features, as to train (rbf)" },
     OPTION_DEGREE(params.kernel.degree),
     OPTION_GAMMA(params.kernel.gamma),
@@ -90,10 +90,10 @@ static void path_script(const struct plot_settings *settings, const struct gnupl
     const hinge_task_row *task = hinge_task_info(settings->params.task);
     hinge_kernel kernel = settings->params.kernel;
     char gamma[40] = "";
-    if (kernel.type != HINGE_LINEAR && kernel.gamma != HINGE_GAMMA_AUTO)
+    if (hinge_kernel_info(kernel.type)->uses_gamma && kernel.gamma != HINGE_GAMMA_AUTO)
         snprintf(gamma, sizeof gamma, ", gamma %g", kernel.gamma);
     gnuplot_title(g, "set title ", "%s (%zu examples), %s, %s kernel%s", base_name(settings->data_path), n,
-                  task->keyword, hinge_kernel_info(kernel.type)->keyword, gamma);
+                  task->keyword, kernel_words(&kernel), gamma);
     fprintf(g->script,
             "\nset logscale x 2\nset format x '2^{%%L}'\nset xlabel 'C'\nset xtics nomirror out\n"
             "set ylabel '%s of %zu-fold cross-validation%s' textcolor rgb '#0072B2'\n"
@@ -119,7 +119,7 @@ static void draw_path(struct plot_settings *settings)
     struct gnuplot g;
     hinge_data data;
     FILE *file;
-    settings->data.read.drop_empty = 1;
+    settings->data.read.drop_empty = params.kernel.type != HINGE_COMBINED;
     params.scaling = settings->scale ? &to_ends : NULL;
     load_data(settings->data_path, &settings->data, 0, params.threads, &data);
     count_dropped(&params.kernel, &data, &settings->data);
@@ -168,6 +168,7 @@ static void read_options(int argc, char **argv, struct plot_settings *s)
                        : "a model file and a data file are needed");
     if (!s->output)
         die(EXIT_USAGE, "plot: give -o and the name of the picture");
+    combined_has_no_more(&s->params.kernel);
     if (s->params.kernel.type == HINGE_PRECOMPUTED)
         die(EXIT_USAGE, "plot: --path does not draw precomputed kernels");
     if (s->params.task == HINGE_NU_SVC || s->params.task == HINGE_ONE_CLASS)

@@ -50,13 +50,14 @@ static const struct tool_option problem_options[] = {
     { 's', "type", "TASK", parse_task, FIELD(params.task), NULL,
       "choose the task by number or name: 0 c_svc,\n1 nu_svc, 2 one_class, 3 epsilon_svr, 4 nu_svr,\n5 quantile (0)" },
     { 0, "svm-type", "TASK", parse_task, FIELD(params.task), NULL, NULL },
-    { 't', "kernel", "KERNEL", parse_kernel, FIELD(params.kernel.type), NULL,
+    { 't', "kernel", "KERNEL", parse_kernel, FIELD(params.kernel), NULL,
       "0 linear     <x,z>\n1 polynomial (gamma <x,z> + coef0)^degree\n2 rbf        exp(-gamma |x-z|^2)\n"
       "3 sigmoid    tanh(gamma <x,z> + coef0)\n4 precomputed, the file holds kernel values\n"
       "6 matern32   (1 + r) exp(-r), r = sqrt(gamma) |x-z|\n7 matern52   (1 + r + r^2/3) exp(-r)\n"
       "8 laplacian  exp(-gamma sum |x_c-z_c|)\n"
       "9 chi2       exp(-gamma sum (x_c-z_c)^2/(x_c+z_c))\n"
-      "10 tanimoto  sum min(x_c,z_c) / sum max(x_c,z_c) (2)" },
+      "10 tanimoto  sum min(x_c,z_c) / sum max(x_c,z_c) (2)\nor a sum of products of those by name, on groups of\n"
+      "columns: 'rbf(1-10,gamma=0.1)+2*linear(11-20)'" },
     OPTION_DEGREE(params.kernel.degree),
     OPTION_GAMMA(params.kernel.gamma),
     OPTION_COEF0(params.kernel.coef0),
@@ -182,6 +183,7 @@ void train_settle_options(struct train_settings *s)
         s->scale_upper = 1;
     if (!(s->scale_lower < s->scale_upper))
         die(EXIT_USAGE, "--scale-lower %g must be below --scale-upper %g", s->scale_lower, s->scale_upper);
+    combined_has_no_more(&s->params.kernel);
     if (s->scale && s->params.kernel.type == HINGE_PRECOMPUTED)
         die(EXIT_USAGE, "--scale: the values of a precomputed kernel cannot be scaled");
 }
@@ -311,7 +313,8 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
     if ((s->scale && !ranks) || s->online.solver)
         flags.read.type = HINGE_F64;
     /* a model's scaling is told of all features */
-    flags.read.drop_empty = !ranks && !flags.read.precomputed && (!s->scale || (!in_place && !s->grid));
+    int numbered = flags.read.precomputed || s->params.kernel.type == HINGE_COMBINED; /* by its columns */
+    flags.read.drop_empty = !ranks && !numbered && (!s->scale || (!in_place && !s->grid));
     load_data(s->data_path, &flags, ranges.x.n_features, s->params.threads, data);
     check_features(s->data_path, &s->data, data);
     if (s->scale_restore)

@@ -468,10 +468,23 @@ void print_names(const char *what, int column, const hinge_words *names)
         printf(count > SHOWN ? ", ... (%zu in all)\n" : "\n", count);
 }
 
+const char *kernel_words(const hinge_kernel *kernel)
+{
+    static char *text;
+    hinge_free(text);
+    text = NULL;
+    if (kernel->type != HINGE_COMBINED)
+        return hinge_kernel_info(kernel->type)->keyword;
+    check(hinge_kernel_format(kernel, &text, &failure));
+    return text;
+}
+
 void json_kernel(struct json *j, const hinge_kernel *kernel)
 {
     const hinge_kernel_row *row = hinge_kernel_info(kernel->type);
     json_put(j, "kernel %s", row->keyword);
+    if (kernel->type == HINGE_COMBINED)
+        json_put(j, "parts %s", kernel_words(kernel));
     if (row->uses_degree)
         json_put(j, "degree %d", kernel->degree);
     if (row->uses_gamma)

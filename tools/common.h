@@ -57,10 +57,10 @@ int compare_reals(const void *a, const void *b); /* qsort's, of doubles */
 /* ---- Options: a table row each drives getopt_long, the checks and the help ---- */
 
 struct option_use {
-    const char *shown;  /* the option as the user wrote it, "--gamma" */
-    const char *text;   /* its value, NULL: none */
+    const char *shown; /* the option as the user wrote it, "--gamma" */
+    const char *text;  /* its value, NULL: none */
     const void *detail; /* what its table has */
-    int argc;           /* the command line, for options with two values: see option_next */
+    int argc;          /* the command line, for options with two values: see option_next */
     char **argv;
 };
 
@@ -84,14 +84,8 @@ struct option_group {
     void *base;
     const char *const *without; /* long names of those that are left out, NULL behind the last; NULL: none is */
 };
-#define OPTION_GROUP(title, options, base) \
-    { \
-        title, options, COUNT_OF(options), base, NULL \
-    }
-#define DATA_GROUP(flags) \
-    { \
-        "Data:", data_options, n_data_options, flags, NULL \
-    }
+#define OPTION_GROUP(title, options, base) { title, options, COUNT_OF(options), base, NULL }
+#define DATA_GROUP(flags) { "Data:", data_options, n_data_options, flags, NULL }
 
 /* What a command takes: options, and the names of files behind them. */
 struct command_line {
@@ -129,90 +123,61 @@ const char *choice_name(const struct choice *choices, int value);
 
 struct class_weights {
     size_t count;
-    char **names;             /* as the user wrote them */
+    char **names; /* as the user wrote them */
     double *labels, *weights; /* labels: see set_class_weights */
 };
 
 /* Parsers for options' tables, by what field points at, then what detail is. */
-option_parser parse_flag;             /* int: becomes 1 */
-option_parser parse_real, parse_cost; /* double; range. cost may be inf */
-option_parser parse_gamma;            /* double; range. 0 (as in svm-train) and auto stand for 1 / features */
+option_parser parse_flag;                /* int: becomes 1 */
+option_parser parse_real, parse_cost;    /* double; range. cost may be inf */
+option_parser parse_gamma;               /* double; range. 0 (as in svm-train) and auto stand for 1 / features */
 option_parser parse_int, parse_count, parse_size; /* int, uint64_t, size_t; range */
-option_parser parse_bytes, parse_text;            /* size_t, const char *; nothing */
-option_parser parse_choice;                       /* int, enum; choices */
-option_parser parse_task, parse_kernel;           /* hinge_task, hinge_kernel_type; nothing */
+option_parser parse_bytes, parse_text;   /* size_t, const char *; nothing */
+option_parser parse_choice;              /* int, enum; choices */
+option_parser parse_task, parse_kernel;  /* hinge_task, hinge_kernel; nothing */
+void combined_has_no_more(const hinge_kernel *kernel); /* dies where -g, -d or -r were given for a combined kernel */
 option_parser parse_column;  /* hinge_data_options: label_column, counted from 1 or from the end by -1, or label_name */
 option_parser parse_columns; /* const char *, names or numbers with commas between; several options are one list */
-option_parser parse_weight;  /* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise */
+option_parser parse_weight; /* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise */
 
 /* Rows that several tables have; FIELD is the table's own. */
-#define OPTION_FLAG(name, field, help) \
-    { \
-        0, name, NULL, parse_flag, FIELD(field), NULL, help \
-    }
-#define OPTION_FILE(name, field, help) \
-    { \
-        0, name, "FILE", parse_text, FIELD(field), NULL, help \
-    }
+#define OPTION_FLAG(name, field, help) { 0, name, NULL, parse_flag, FIELD(field), NULL, help }
+#define OPTION_FILE(name, field, help) { 0, name, "FILE", parse_text, FIELD(field), NULL, help }
 #define OPTION_THREADS(field) \
-    { \
-        0, "threads", "N", parse_int, FIELD(field), &range_positive, \
-            "use N threads (OMP_NUM_THREADS, or all processors)" \
-    }
+    { 0, "threads", "N", parse_int, FIELD(field), &range_positive, \
+      "use N threads (OMP_NUM_THREADS, or all processors)" }
 #define OPTION_PRECISION(field, what) \
-    { \
-        0, "precision", "P", parse_choice, FIELD(field), choice_precision, \
-            "compute kernel " what " in auto, f32 or f64 (auto)" \
-    }
+    { 0, "precision", "P", parse_choice, FIELD(field), choice_precision, \
+      "compute kernel " what " in auto, f32 or f64 (auto)" }
 #define OPTION_MAKER(field, words) \
-    { \
-        0, "maker", "M", parse_choice, FIELD(field), choice_maker, "have kernel values made by auto, " words \
-    }
+    { 0, "maker", "M", parse_choice, FIELD(field), choice_maker, "have kernel values made by auto, " words }
 #define OPTION_LEVEL(field) \
-    { \
-        0, "cpu-level", "L", parse_int, FIELD(field), &range_level, \
-            "run vector code of level L: 1 plain, 2 to 4\nx86-64-v2 to v4 (the best that runs here)" \
-    }
+    { 0, "cpu-level", "L", parse_int, FIELD(field), &range_level, \
+      "run vector code of level L: 1 plain, 2 to 4\nx86-64-v2 to v4 (the best that runs here)" }
 #define OPTION_NO_RESTART(field) \
     OPTION_FLAG("no-restart", field, \
                 "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too")
-#define OPTION_QUIET(field) \
-    { \
-        'q', "quiet", NULL, parse_flag, FIELD(field), NULL, "print warnings and errors only" \
-    }
+#define OPTION_QUIET(field) { 'q', "quiet", NULL, parse_flag, FIELD(field), NULL, "print warnings and errors only" }
 #define OPTION_VERBOSE(field) OPTION_FLAG("verbose", field, "tell more on standard error")
 #define OPTION_JSON(field) OPTION_FLAG("json", field, "print the report as a JSON object")
 #define OPTION_DEGREE(field) \
-    { \
-        'd', "degree", "D", parse_int, FIELD(field), &range_not_negative, \
-            "set the degree of the polynomial kernel (3)" \
-    }
+    { 'd', "degree", "D", parse_int, FIELD(field), &range_not_negative, \
+      "set the degree of the polynomial kernel (3)" }
 #define OPTION_GAMMA(field) \
-    { \
-        'g', "gamma", "G", parse_gamma, FIELD(field), &range_not_negative, \
-            "set gamma; auto or 0 means 1 / number of features\n(auto)" \
-    }
-#define OPTION_COEF0(field) \
-    { \
-        'r', "coef0", "R", parse_real, FIELD(field), &range_any, "set coef0 (0)" \
-    }
+    { 'g', "gamma", "G", parse_gamma, FIELD(field), &range_not_negative, \
+      "set gamma; auto or 0 means 1 / number of features\n(auto)" }
+#define OPTION_COEF0(field) { 'r', "coef0", "R", parse_real, FIELD(field), &range_any, "set coef0 (0)" }
 #define OPTION_TUBE(field) \
-    { \
-        'p', "epsilon-tube", "P", parse_real, FIELD(field), &range_not_negative, \
-            "set the half width of epsilon_svr's tube (0.1)" \
-    }
+    { 'p', "epsilon-tube", "P", parse_real, FIELD(field), &range_not_negative, \
+      "set the half width of epsilon_svr's tube (0.1)" }
 #define OPTION_EPS(field) \
-    { \
-        'e', "tolerance", "EPS", parse_real, FIELD(field), &range_positive, "stop at a violation of EPS (0.001)" \
-    }
+    { 'e', "tolerance", "EPS", parse_real, FIELD(field), &range_positive, "stop at a violation of EPS (0.001)" }
 #define OPTION_RECORD(field) \
     OPTION_FLAG("record", field, \
                 "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model")
 #define OPTION_SLACK(field) \
-    { \
-        0, "slack-tolerance", "T", parse_real, FIELD(field), &range_tolerance, \
-            "count a slack within T of 0 or 1 as 0 or 1 (0.001)" \
-    }
+    { 0, "slack-tolerance", "T", parse_real, FIELD(field), &range_tolerance, \
+      "count a slack within T of 0 or 1 as 0 or 1 (0.001)" }
 
 /* Reads count numbers with commas between, and nothing behind them; 0: there is something else. */
 int numbers_with_commas(const char *text, double *numbers, size_t count);
@@ -275,16 +240,16 @@ struct train_run;
 struct ranks {
     int (*first)(void); /* tells whether this one is the first, which writes and tells */
     hinge_status (*read)(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err);
-    int (*all)(int mine);                              /* tells whether it is so on all of them */
-    size_t (*rows)(size_t mine);                       /* tells how many rows all of them have */
-    void (*span)(hinge_scaling *here, size_t rows);    /* takes the ranges of the rows of all of them */
+    int (*all)(int mine); /* tells whether it is so on all of them */
+    size_t (*rows)(size_t mine); /* tells how many rows all of them have */
+    void (*span)(hinge_scaling *here, size_t rows); /* takes the ranges of the rows of all of them */
     double *(*weights)(const char *path, size_t rows); /* load_weights, of all rows, for its own */
     double *(*gather)(double *part, size_t rows, size_t width, size_t *n); /* see gather_rows */
-    void (*check_output)(const char *path, const char *other);             /* check_writable, by the one that tells */
+    void (*check_output)(const char *path, const char *other); /* check_writable, by the one that tells */
     hinge_status (*train)(struct train_settings *s, struct train_run *run);
     hinge_status (*cross_validate)(struct train_settings *s, struct train_run *run, double *predictions);
-    void (*tell_traffic)(const struct train_settings *s, const hinge_report *r, struct json *j); /* of --profile; j or
-                                                                                                  * NULL: as text */
+    /* of --profile; j or NULL: as text */
+    void (*tell_traffic)(const struct train_settings *s, const hinge_report *r, struct json *j);
     hinge_status (*predict)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
                             double *labels, double *decisions, hinge_error *err);
     hinge_status (*probability)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
@@ -386,6 +351,7 @@ void print_names(const char *what, int column, const hinge_words *names);
 void print_reals(const char *name, int column, const double *values, size_t count);
 /* Writes the kernel's name and the parameters that it has. */
 void json_kernel(struct json *j, const hinge_kernel *kernel);
+const char *kernel_words(const hinge_kernel *kernel); /* keyword, or what is combined; until the next call */
 
 /* How well predictions hit their targets. */
 struct score {

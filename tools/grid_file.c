@@ -67,6 +67,8 @@ void points_identify(struct grid_settings *s, const struct train_run *run)
     for (size_t k = 0; k < AXES; k++) /* a parameter that lines tell may have other values */
         settings = mixed(settings, s->list[order[k]].shown ? 0 : axis_value(&point, order[k]));
     settings = mixed(mixed(settings, (double)p->max_iter), s->select.eps);
+    for (const char *c = p->kernel.type == HINGE_COMBINED ? kernel_words(&p->kernel) : ""; *c; c++)
+        settings = mixed(settings, *c);
     snprintf(s->identity, sizeof s->identity,
              "data=%016" PRIx64 " %zu x %zu, %s, %s, %zu folds, seed %" PRIu64 ", %s, options=%016" PRIx64, sum,
              data->x.rows, data->x.cols, hinge_task_info(p->task)->keyword, hinge_kernel_info(p->kernel.type)->keyword,

@@ -193,12 +193,36 @@ void parse_task(const struct option_use *use, void *field)
 static const char *kernel_keyword(int number)
 {
     const hinge_kernel_row *row = hinge_kernel_info((hinge_kernel_type)number);
-    return !row ? NULL : row->kernel == HINGE_USER ? "" : row->keyword;
+    return !row ? NULL : row->kernel == HINGE_USER || row->kernel == HINGE_COMBINED ? "" : row->keyword;
 }
 
+/* Reads sums and products, and a kernel with its parameters, by the library; the parts stay until the program ends. */
 void parse_kernel(const struct option_use *use, void *field)
 {
-    parse_row(use, kernel_keyword, (struct choice){ "poly", HINGE_POLYNOMIAL }, field);
+    static hinge_kernel_part *parts;
+    hinge_kernel *kernel = field, read;
+    int type = kernel->type;
+    if (!strpbrk(use->text, "(+*")) {
+        parse_row(use, kernel_keyword, (struct choice){ "poly", HINGE_POLYNOMIAL }, &type);
+        kernel->type = (hinge_kernel_type)type;
+        return;
+    }
+    hinge_free(parts);
+    parts = NULL;
+    if (hinge_kernel_parse(use->text, &read, &parts, &failure) != HINGE_OK)
+        die(EXIT_USAGE, "%s: %s", use->shown, failure.text);
+    if (read.type == HINGE_COMBINED) /* the others stay, for combined_has_no_more */
+        kernel->type = read.type, kernel->parts = read.parts, kernel->n_parts = read.n_parts;
+    else
+        *kernel = read;
+}
+
+void combined_has_no_more(const hinge_kernel *kernel)
+{
+    if (kernel->type == HINGE_COMBINED &&
+        ((!isnan(kernel->gamma) && kernel->gamma != HINGE_GAMMA_AUTO) || kernel->degree != 3 || kernel->coef0 != 0))
+        die(EXIT_USAGE, "-g, -d, -r: parameters of a sum or product of kernels stand with its parts, as in "
+                        "-t 'rbf(1-3,gamma=0.5)+linear'");
 }
 
 int numbers_with_commas(const char *text, double *numbers, size_t count)

@@ -12,7 +12,7 @@ static void print_head(const struct report *r, const struct report_settings *s)
 {
     hinge_kernel kernel = hinge_model_kernel(r->s.model);
     printf("%-16s %s, %s kernel, %zu support vectors", "model", hinge_task_info(hinge_model_task(r->s.model))->keyword,
-           hinge_kernel_info(kernel.type)->keyword, hinge_model_n_sv(r->s.model));
+           kernel_words(&kernel), hinge_model_n_sv(r->s.model));
     if (r->problems)
         printf(", %zu classes", hinge_model_n_classes(r->s.model));
     printf("\n%-16s %zu examples of %zu features%s\n", "data", r->s.data.x.rows, r->s.data.x.cols,
@@ -236,7 +236,7 @@ static void print_json(const struct report *r, const struct report_settings *s)
     struct json j = { 0 };
     json_open(&j, NULL, '{');
     json_put(&j, "model %s, data %s, task %s, kernel %s", s->model_path, s->data_path,
-             hinge_task_info(s->params.task)->keyword, hinge_kernel_info(s->params.kernel.type)->keyword);
+             hinge_task_info(s->params.task)->keyword, kernel_words(&s->params.kernel));
     json_put(&j, "n %zu, d %zu, n_sv %zu", r->s.data.x.rows, r->s.data.x.cols, hinge_model_n_sv(r->s.model));
     json_names(&j, "names", hinge_model_names(r->s.model));
     if (hinge_model_target(r->s.model))
