@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from ._exchange import Exchange
-from ._library import InvalidArgument, Watch, host, uses_gamma, variance_of
+from ._library import InvalidArgument, Watch, host, is_expression, uses_gamma, variance_of
 from ._model import Model, train_watched
 from ._select import grid_search
 
@@ -85,7 +85,7 @@ class Machine(CallbackSupportMixin, Exchange, BaseEstimator):
             return self.gamma
         if self.gamma not in ("scale", "auto"):
             raise ValueError(f"gamma is {self.gamma!r}, not 'scale', 'auto' or a number")
-        if callable(self.kernel) or self.kernel == "precomputed":
+        if callable(self.kernel) or self.kernel == "precomputed" or is_expression(self.kernel):
             return 0.0
         if self.gamma == "auto":
             return 1 / X.shape[1]
@@ -123,7 +123,9 @@ class Machine(CallbackSupportMixin, Exchange, BaseEstimator):
         self._gamma = self._gamma_of(X, weights)
         watch = Watch(tasks.look if self.verbose or tasks.context else None, problems)
         with _own_names():
-            model = train_watched(X, y, watch, kernel=kernel, gamma=self._gamma, sample_weight=weights,
+            own = is_expression(kernel) and not isinstance(self.gamma, (int, float))
+            gamma = None if own else self._gamma
+            model = train_watched(X, y, watch, kernel=kernel, gamma=gamma, sample_weight=weights,
                                   probability=calibrate is not None, **self._settings(len(X)), **more)
         self._model, self.shape_fit_, self.report_ = model, shape, model.report
         self.objective_ = self.report_["objective"]

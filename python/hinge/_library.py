@@ -342,8 +342,13 @@ def number_of(kind: str, word: Any) -> int:
         raise InvalidArgument(f"{name}: {word!r} is none of {', '.join(map(repr, WORDS[kind]))}") from None
 
 
+def is_expression(kernel: Any) -> bool:
+    """Whether it is a kernel with its parameters, or a sum or product of some, as hinge_kernel_parse reads them."""
+    return isinstance(kernel, str) and any(c in kernel for c in "(+*")
+
+
 def uses_gamma(kernel: Any) -> bool:
-    return not callable(kernel) and bool(lib.hinge_kernel_info(number_of("hinge_kernel_type", kernel)).uses_gamma)
+    return not callable(kernel) and not is_expression(kernel) and bool(lib.hinge_kernel_info(number_of("hinge_kernel_type", kernel)).uses_gamma)
 
 
 def word_of(kind: str, number: int) -> str:
@@ -514,7 +519,7 @@ class Params:
         s = self.struct
         if self.user is not None:
             s.kernel = self.user.kernel
-        else:
+        elif not is_expression(kernel):
             s.kernel.type = number_of("hinge_kernel_type", kernel)
         kernel_struct = ffi.addressof(s, "kernel")
         assign(kernel_struct, "degree", degree)
@@ -522,6 +527,13 @@ class Params:
         assign(kernel_struct, "gamma", lib.HINGE_GAMMA_AUTO if gamma is None else gamma)
         if gamma is not None and s.kernel.gamma < 0:  # the library's word for None among them
             raise InvalidArgument(f"gamma: {gamma!r} is not a number >= 0")
+        if is_expression(kernel):
+            if gamma is not None or degree != 3 or coef0 != 0:
+                raise InvalidArgument(f"gamma, degree, coef0: those of kernel={kernel!r} stand in it, as in "
+                                      "'rbf(1-3,gamma=0.5)+linear'")
+            parts = ffi.new("hinge_kernel_part **")
+            call(lib.hinge_kernel_parse, kernel.encode(), kernel_struct, parts)
+            self.keep(ffi.gc(parts[0], lib.hinge_free))
         assign(ffi.addressof(s), "threads", threads_of(threads))
         self._arrays(n, sample_weight, class_weight, positive_class, beta0, precomputed_index)
         if scaling is not None:

@@ -303,9 +303,16 @@ class Model:
 
     @property
     def kernel(self) -> dict[str, Any]:
-        """type, degree, gamma, coef0 and name of the kernel, gamma resolved."""
-        kernel = as_dict(lib.hinge_model_kernel(self._handle))
+        """type, degree, gamma, coef0 and name of the kernel, gamma resolved; of a combined one name is what it is made
+        of."""
+        struct = lib.hinge_model_kernel(self._handle)
+        kernel = as_dict(struct)
+        del kernel["n_parts"], kernel["n_features"]
         kernel["name"] = kernel["name"] or kernel["type"]
+        if kernel["type"] == "combined":
+            words = ffi.new("char **")
+            call(lib.hinge_kernel_format, ffi.new("hinge_kernel *", struct), words)
+            kernel["name"] = text(ffi.gc(words[0], lib.hinge_free))
         return kernel
 
     @property
@@ -420,7 +427,9 @@ def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, pr
         shape (n, targets).
     task : {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr", "quantile"}
     kernel : {"rbf", "linear", "polynomial" ("poly"), "sigmoid", "matern32", "matern52", "laplacian", "chi2", \
-"tanimoto", "precomputed"} or callable
+"tanimoto", "precomputed"}, expression or callable
+        An expression is a sum of products of kernels on groups of columns, which count from 1, with their parameters:
+        ``"rbf(1-10,gamma=0.1)+2*linear(11-20)*chi2(21-)"``; gamma is 1 / (columns of the group) where it is not there.
         A callable gets float64 arrays (a, d) and (b, d), and returns (a, b).
     progress : callable, optional
         Called about ten times a second with the fields of hinge_progress as a dict; what it returns, if true, stops the

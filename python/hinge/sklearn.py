@@ -47,10 +47,13 @@ class SVC(Classifier):
     C : float
         Weight of the errors; ``inf`` is the hard margin.
     kernel : {"linear", "poly", "rbf", "sigmoid", "matern32", "matern52", "laplacian", "chi2", \
-"tanimoto", "precomputed"} or callable
-        A callable gets float64 arrays (a, d) and (b, d), blocks of the rows, and returns (a, b).
+"tanimoto", "precomputed"}, expression or callable
+        An expression is a sum of products of kernels on groups of columns, which count from 1, with their parameters:
+        ``"rbf(1-10,gamma=0.1)+2*linear(11-20)*chi2(21-)"``. A callable gets float64 arrays (a, d) and (b, d), blocks of
+        the rows, and returns (a, b).
     degree, gamma, coef0
-        Of the kernel; gamma is ``"scale"``, ``"auto"`` or a number.
+        Of the kernel; gamma is ``"scale"``, ``"auto"`` or a number. An expression has its own, and a gamma that is not
+        there is 1 / (columns of the group).
     shrinking, tol, max_iter, time_limit, cache_size
         Of the solver; ``max_iter=-1`` and ``time_limit=None`` are no limits, ``cache_size`` is in MiB.
     class_weight : dict, "balanced" or None

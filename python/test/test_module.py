@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import hinge
+import hinge.theory
 import page
 
 COMMAND = os.environ.get("HINGE_COMMAND")
@@ -116,6 +117,38 @@ def test_kernels_by_definition(kernel):
     expected = hinge.train(X, y, kernel=lambda A, B: distance_kernel(kernel, A, B, 0.5), eps=1e-8)
     model = hinge.train(X, y, kernel=kernel, gamma=0.5, eps=1e-8)
     assert np.allclose(model.decision_function(X), expected.decision_function(X), atol=1e-6)
+
+
+def test_combined_kernel(tmp_path):
+    X, y = rings()
+    X = np.hstack([X[:, :2], np.abs(X[:, :2])])
+    text = "2*rbf(1-2,gamma=0.7)*poly(2-,degree=2,coef0=1)+0.5*chi2(3-4)"
+
+    def values(A, B):
+        poly = (A[:, 1:] @ B[:, 1:].T / 3 + 1) ** 2
+        return 2 * kernel_matrix(A[:, :2], B[:, :2], 0.7) * poly + 0.5 * distance_kernel("chi2", A[:, 2:], B[:, 2:], 0.5)
+
+    model = hinge.train(X, y, kernel=text, eps=1e-8)
+    assert model.kernel["type"] == "combined"
+    assert model.kernel["name"] == \
+        "2*rbf(1-2,gamma=0.7)*polynomial(2-4,gamma=0.3333333333333333,coef0=1,degree=2)+0.5*chi2(3-4,gamma=0.5)"
+    expected = hinge.train(X, y, kernel=values, eps=1e-8)
+    assert np.allclose(model.decision_function(X), expected.decision_function(X), atol=1e-6)
+    assert model.certificate(X, y)["kkt"] <= 1e-7
+    model.save(tmp_path / "model")
+    for again in hinge.Model.load(tmp_path / "model"), pickle.loads(pickle.dumps(model)):
+        assert again.kernel == model.kernel
+        assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    assert hinge.theory.mercer_check(X, text)["semidefinite"]
+    assert hinge.grid_search(X, y, kernel=text, C=[0.1, 1]).model.kernel["name"] == model.kernel["name"]
+    assert hinge.train(X, y, kernel="rbf(gamma=2)").kernel == hinge.train(X, y, gamma=2).kernel
+    for wrong, words in {"rbf(1-2)+foo": "'foo' is no kernel", "rbf(1-9)+linear": "columns 1 to 9"}.items():
+        with pytest.raises(hinge.InvalidArgument, match=words):
+            hinge.train(X, y, kernel=wrong)
+    with pytest.raises(hinge.InvalidArgument, match="stand in it"):
+        hinge.train(X, y, kernel=text, gamma=1)
+    with pytest.raises(hinge.InvalidArgument, match="combined"):
+        model.shap_values(X)
 
 
 def test_precomputed_kernel():

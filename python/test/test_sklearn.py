@@ -659,3 +659,24 @@ def test_shap_values_are_of_the_decision_function():
         np.testing.assert_allclose(values.sum(axis=1) + f[:20].mean(axis=0), f, atol=1e-9)
     values = SVR().fit(X, y).shap_values(X[:3])
     assert values.shape == (3, 4)
+
+
+def test_combined_kernel():
+    X = np.random.default_rng(5).normal(size=(160, 5))
+    y = np.where(X[:, 0] * X[:, 1] + X[:, 2] > 0, "yes", "no")
+    text = "rbf(1-2,gamma=0.5)+linear(3-)"
+
+    def values(A, B):
+        return sklearn.metrics.pairwise.rbf_kernel(A[:, :2], B[:, :2], 0.5) + A[:, 2:] @ B[:, 2:].T
+
+    ours, theirs = (m.SVC(kernel=k, tol=1e-8).fit(X, y) for m, k in ((hinge.sklearn, text), (sklearn.svm, values)))
+    assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    assert cross_val_score(SVC(kernel=text), X, y).mean() > 0.85
+    assert SVCGrid(C=[0.1, 1], gamma=[1, 2], kernel=text).fit(X, y).score(X, y) > 0.85
+    for wrong, words in ((SVC(kernel=text, gamma=1.0), "stand in it"), (SVC(kernel="rbf(1-9)+linear"), "columns 1 to 9")):
+        with pytest.raises(ValueError, match=words):
+            wrong.fit(X, y)
+    with pytest.raises(ValueError, match="sklearn.svm has"):
+        ours.to_sklearn()
+    with pytest.raises(AttributeError):
+        ours.coef_
