@@ -93,6 +93,11 @@ hinge_status hinge_mpi_predict_probability(MPI_Comm comm, const hinge_model *mod
     return predict(comm, model, x, options, true, labels, probabilities, err);
 }
 
+hinge_status hinge_mpi_forget(const char *folder, hinge_error *err)
+{
+    return folder != NULL ? hm_forget(folder, err) : hg_fail(err, HINGE_EINVAL, "folder: NULL");
+}
+
 hinge_status hinge_mpi_data_read(MPI_Comm comm, const char *path, const hinge_data_options *options, hinge_data *data,
                                  hinge_error *err)
 {

@@ -253,6 +253,7 @@ static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error 
     HG_TRY(make_qp(r, err));
     if (watch->save != NULL)
         HG_TRY(hm_restore(watch->save, r, &restored, err));
+    watch->restored |= restored;
     if (!restored && r->own->starts > 0)
         take_start(r);
     make_feasible(r);

@@ -190,7 +190,8 @@ struct hm_watch {
     double begin;         /* of the training, on hg_now's clock */
     struct hm_save *save; /* checkpoints (save.h), `every` so many seconds; or NULL */
     double every, saved;
-    FILE *rounds; /* where rank 0 writes a line a round; or NULL */
+    bool restored; /* a problem went on from a checkpoint */
+    FILE *rounds;  /* where rank 0 writes a line a round; or NULL */
 };
 hinge_status hm_solve(struct hm_run *run, const struct hm_net *net, const struct hm_own *own, size_t problem,
                       struct hm_watch *watch, hinge_error *err);

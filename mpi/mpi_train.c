@@ -191,6 +191,8 @@ static void fill_report(struct training *job, const hinge_model *model, hinge_re
     snprintf(r->path, sizeof r->path, "block-smo q=%zu, %d ranks, tiles of %zu, %s %s %s", job->q, job->net->ranks,
              job->own.tile, job->maker, r->precision == HINGE_PRECISION_F64 ? "f64" : "f32",
              hg_kernel_row(pr->params.kernel.type)->told.keyword);
+    if (job->watch.restored)
+        hg_tell_path(r, ", from a checkpoint");
 }
 
 static hinge_status train(struct training *job, hinge_certificate *certificate, hinge_model **model, hinge_error *err)

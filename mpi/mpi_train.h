@@ -42,6 +42,8 @@ hinge_status hm_calibrate(const struct hm_net *net, const hinge_matrix *x, const
 /* select.c */
 hinge_status hm_select(const struct hm_net *net, hinge_selection **selection, const hinge_matrix *x, const double *y,
                        const hinge_params *params, const hinge_select_options *options, hinge_error *err);
+/* forget.c; by one rank */
+hinge_status hm_forget(const char *folder, hinge_error *err);
 /* files.c */
 hinge_status hm_data_read(const struct hm_net *net, const char *path, const hinge_data_options *options,
                           hinge_data *data, hinge_error *err);

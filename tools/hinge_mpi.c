@@ -20,6 +20,7 @@ struct mpi_settings {
     struct train_settings train;
     hinge_mpi_options mpi;
     hinge_mpi_traffic traffic;
+    int finished; /* the training came to its own end */
 };
 
 static int rank_of(void)
@@ -79,7 +80,8 @@ static void finalize(void)
 #define FIELD(name) offsetof(struct mpi_settings, name)
 static const struct tool_option mpi_options[] = {
     { 0, "checkpoint", "FOLDER", parse_text, FIELD(mpi.checkpoint), NULL,
-      "keep the state of the training in FOLDER, which all\nranks see, and go on from what is there" },
+      "keep the state of the training in FOLDER, which all\nranks see, and go on from what is there; it is removed\n"
+      "once the model is saved" },
     { 0, "checkpoint-every", "S", parse_real, FIELD(mpi.every), &range_positive, "write it every S seconds (600)" },
     { 0, "tile", "N", parse_size, FIELD(mpi.tile), &range_positive,
       "deal N examples to a rank together (2048), however\nfew they are" },
@@ -238,8 +240,10 @@ static hinge_status train_over_ranks(struct train_settings *t, struct train_run 
     s->mpi.certificate = t->certify ? &run->certificate : NULL;
     s->mpi.traffic = t->profile ? &s->traffic : NULL;
     meet_others();
-    return hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model, &run->report,
-                           &failure);
+    hinge_status status = hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model,
+                                          &run->report, &failure);
+    s->finished = run->report.outcome == HINGE_CONVERGED || run->report.outcome == HINGE_NO_MARGIN;
+    return status;
 }
 
 static void json_exchange(struct json *j, const char *name, const hinge_mpi_exchange *e)
@@ -282,7 +286,10 @@ static int mpi_train(int argc, char **argv, const struct ranks *ranks)
 {
     struct mpi_settings s = { .train.data.ranks = ranks };
     read_train_options(argc, argv, &s);
-    return run_train(&s.train);
+    int code = run_train(&s.train);
+    if (is_first() && s.mpi.checkpoint && s.finished && hinge_mpi_forget(s.mpi.checkpoint, &failure) != HINGE_OK)
+        warn("%s", failure.text);
+    return code;
 }
 
 /* ---- Prediction ---- */

@@ -1,9 +1,9 @@
 /*
  * Training and prediction by many processes over MPI. The conventions and the notation are those of hinge.h.
  *
- * All calls are collective: every rank of the communicator makes the same one, with the same parameters, and all get
- * the same status and message. Link with hinge-mpi (pkg-config hinge-mpi), which holds all of hinge too. Ranks call MPI
- * from the thread that called hinge alone (MPI_THREAD_FUNNELED is enough).
+ * All calls but hinge_mpi_forget are collective: every rank of the communicator makes the same one, with the same
+ * parameters, and all get the same status and message. Link with hinge-mpi (pkg-config hinge-mpi), which holds all of
+ * hinge too. Ranks call MPI from the thread that called hinge alone (MPI_THREAD_FUNNELED is enough).
  */
 #ifndef HINGE_MPI_H
 #define HINGE_MPI_H
@@ -65,6 +65,11 @@ typedef struct hinge_mpi_options {
 HINGE_API hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double *y,
                                        const hinge_params *params, const hinge_mpi_options *options,
                                        hinge_model **model, hinge_report *report, hinge_error *err);
+
+/* Removes from a folder what trainings have kept there (hinge_mpi_options.checkpoint), also what killed ones have left;
+ * other files stay. For one rank to call where the model of a training that has ended is saved. EIO: the folder cannot
+ * be read, or a file not removed. */
+HINGE_API hinge_status hinge_mpi_forget(const char *folder, hinge_error *err);
 
 /* Cross-validates as hinge_cross_validate does, by folds that are the same: predictions[x->rows], the caller's, are of
  * this rank's rows. x, y and params are as for hinge_mpi_train, and all x have the same columns. One fold is trained

@@ -66,6 +66,8 @@ char *hg_file_resolve(const char *path);
 const char *hg_file_name(const char *path);            /* what follows the folder in path */
 bool hg_file_rename(const char *from, const char *to); /* takes the place of a file that is there */
 bool hg_file_remove(const char *path);
+/* Calls visit with the name of each file in a folder, which it may remove; false: the folder cannot be read. */
+bool hg_folder_visit(const char *path, void (*visit)(void *arg, const char *name), void *arg);
 
 enum { HG_ERROR_ROOM = 128 };
 const char *hg_error_text(int number, char room[HG_ERROR_ROOM]); /* of errno, in English */

@@ -3,6 +3,7 @@
  */
 #include "lib/base/base.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -190,6 +191,17 @@ bool hg_file_rename(const char *from, const char *to)
 bool hg_file_remove(const char *path)
 {
     return unlink(path) == 0;
+}
+
+bool hg_folder_visit(const char *path, void (*visit)(void *arg, const char *name), void *arg)
+{
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return false;
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
+        visit(arg, entry->d_name);
+    closedir(folder);
+    return true;
 }
 
 /* strerror is not safe among threads; of the ways that are, macOS has another one. */

@@ -4,6 +4,7 @@
  */
 #include "lib/base/base.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
@@ -242,6 +243,22 @@ bool hg_file_remove(const char *path)
     bool done = name != NULL && _wunlink(name) == 0;
     free(name);
     return done;
+}
+
+bool hg_folder_visit(const char *path, void (*visit)(void *arg, const char *name), void *arg)
+{
+    wchar_t *name = wide(path);
+    _WDIR *folder = name != NULL ? _wopendir(name) : NULL;
+    free(name);
+    if (folder == NULL)
+        return false;
+    for (const struct _wdirent *entry = _wreaddir(folder); entry != NULL; entry = _wreaddir(folder)) {
+        char utf8[4 * FILENAME_MAX];
+        if (WideCharToMultiByte(CP_UTF8, 0, entry->d_name, -1, utf8, (int)sizeof utf8, NULL, NULL) > 0)
+            visit(arg, utf8);
+    }
+    _wclosedir(folder);
+    return true;
 }
 
 const char *hg_error_text(int number, char room[HG_ERROR_ROOM])
