@@ -248,6 +248,44 @@ for signal in USR1 INT TERM; do
     expect "SIG$signal: which goes on" ranks 1 train -q -c 1000 -g 20 --checkpoint "state.$signal" blobs more
 done
 
+# the job script for Slurm, whose commands are stand-ins: when its time ends it asks for the queue, and goes on then
+mkdir commands
+cat >commands/srun <<END
+#!/bin/sh
+while [ "\${1#--}" != "\$1" ]; do shift; done # srun's options
+shift # hinge-mpi
+"$mpirun" -np 2 "$hinge_mpi" "\$@" &
+for _ in \$(seq 600); do
+    [ -e first ] || [ ! -e hinge-state.7/problem-0.manifest ] || break
+    kill -0 \$! 2>/dev/null || break
+    sleep 0.1
+done
+[ -e first ] || kill -USR1 "\$(pgrep -f "^$hinge_mpi train .*--checkpoint hinge-state.7 " | tail -n 1)"
+wait \$!
+code=\$?
+[ -e first ] || code=130 # which not all mpiruns pass on
+touch first
+exit \$code
+END
+printf '#!/bin/sh\necho "$@" >asked\n' >commands/scontrol
+chmod +x commands/*
+# job OPTION...: the script, as sbatch starts it
+job() {
+    PATH=$PWD/commands:$PATH SLURM_JOB_ID=7 SLURM_CPUS_PER_TASK=1 timeout 300 sh "$source/examples/train.sbatch" blobs \
+        job.model -c 1000 -g 20 --tile 512 "$@"
+}
+job -e 1e-9 --working-set 4 --checkpoint-every 1e-9 >out 2>&1
+expect "a job whose time ends" test $? = 130
+expect "goes back into the queue" test "$(cat asked)" = "requeue 7"
+expect "with its state" test -e hinge-state.7/problem-0.manifest
+rm asked
+expect "then it goes on" job
+mv out said
+expect "from there" grep -q "^path .*from a checkpoint" said
+expect "to the end" test ! -e asked -a ! -e hinge-state.7 -a -s job.model
+job -x >said 2>&1
+expect "what is wrong is said" grep -q "hinge-mpi ended with .*; the state is in hinge-state.7" said
+
 # a grid: what hinge grid finds, by as many ranks as there are kernels
 lists="--list c=1,10 --list g=0.1,0.5,2 -v 3 --drop none"
 # shellcheck disable=SC2086
@@ -324,6 +362,7 @@ kill -9 "$(one_rank state)"
 wait $mpirun_pid 2>/dev/null
 expect "a checkpoint" test -e state/problem-0.manifest
 expect "the rest by 2 ranks" ranks 2 train -q -c 1000 -g 20 --checkpoint state blobs rest
+expect "its state is gone with the model saved" test ! -e state/problem-0.manifest
 expect "all by 2 ranks" ranks 2 train -q -c 1000 -g 20 blobs whole
 "$hinge" predict -q blobs rest a && "$hinge" predict -q blobs whole b
 expect "as good a model" test "$(diff a b | grep -c '^<')" -le 2
