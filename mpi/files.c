@@ -8,7 +8,8 @@ struct rank_file {
     const struct hm_net *net;
     const char *path;
     hinge_data_options options;
-    struct hg_bytes bytes;
+    struct hg_bytes bytes; /* the file; of a packed one what this rank's part is read from */
+    bool packed;
     bool split; /* each rank reads its part; otherwise rank 0 reads all, whatever is packed in it */
 };
 
@@ -17,7 +18,8 @@ static hinge_status read_share(const struct rank_file *s, hinge_data *data, hing
     const struct hg_file_part part = { (size_t)s->net->rank, (size_t)s->net->ranks, false };
     if (s->split)
         return hg_data_read_part(s->path, &s->bytes, part, &s->options, data, err);
-    return s->net->rank == 0 ? hinge_data_read(s->path, &s->options, data, err) : HINGE_OK;
+    const struct hg_file_part all = { 0 };
+    return s->net->rank == 0 ? hg_data_read_part(s->path, &s->bytes, all, &s->options, data, err) : HINGE_OK;
 }
 
 /* Each rank's share, with as many columns as the widest has: read again where it has fewer. What is told of the file is
@@ -110,42 +112,85 @@ static hinge_status agree_on_words(const struct rank_file *s, hinge_data *data, 
 
 /* Fails where parts are in error: rank 0 looks at all of the file: the first error of the whole is told, by its
  * line. */
-static hinge_status find_error(const struct rank_file *s, hinge_status status, hinge_error *err)
+static hinge_status find_error(struct rank_file *s, hinge_status status, hinge_error *err)
 {
     const struct hg_file_part all = { .check = true };
     hinge_error whole;
     hinge_data data = { 0 };
     if (status != HINGE_EFORMAT || !s->split)
         return status;
-    if (s->net->rank == 0 && hg_data_read_part(s->path, &s->bytes, all, &s->options, &data, &whole) != HINGE_OK &&
-        err != NULL)
+    if (s->net->rank == 0 && s->packed) {
+        hg_bytes_free(&s->bytes);
+        (void)hg_bytes_read(&s->bytes, s->path, NULL);
+    }
+    if (s->net->rank == 0 && s->bytes.data != NULL &&
+        hg_data_read_part(s->path, &s->bytes, all, &s->options, &data, &whole) != HINGE_OK && err != NULL)
         *err = whole;
     hinge_data_free(&data);
     return hm_agree(s->net, s->net->rank == 0 && err != NULL ? err->status : status, err);
+}
+
+/* Rank 0's look at the file, which it reads as a whole where that cannot be read by parts. */
+static hinge_status look(struct rank_file *s, struct hg_extent *extent, hinge_error *err)
+{
+    size_t most = hg_total_memory() * (size_t)s->net->ranks;
+    HG_TRY(hg_bytes_open(&s->bytes, s->path, err));
+    s->packed = s->net->ranks > 1 && s->bytes.mapped != NULL && hg_bytes_packed(&s->bytes);
+    if (s->packed)
+        HG_TRY(hg_data_measure(s->path, &s->bytes, most, &s->options, extent, &s->split, err));
+    s->packed = s->packed && s->split;
+    if (s->split)
+        return HINGE_OK;
+    HG_TRY(hg_bytes_unpack_all(&s->bytes, s->path, err));
+    s->split = hg_data_splits(s->path, &s->bytes, &s->options);
+    return HINGE_OK;
+}
+
+/* Unpacks this rank's part. */
+static hinge_status unpack(struct rank_file *s, const struct hg_extent *extent, hinge_error *err)
+{
+    const struct hg_file_part part = { (size_t)s->net->rank, (size_t)s->net->ranks, false };
+    struct hg_bytes packed = s->bytes;
+    s->bytes = (struct hg_bytes){ 0 };
+    hinge_status status = hg_data_unpack_part(s->path, &packed, extent, part, &s->bytes, err);
+    hg_bytes_free(&packed);
+    return status;
+}
+
+/* Opens the file on each rank that reads some of it. */
+static hinge_status open_file(struct rank_file *s, hinge_error *err)
+{
+    const struct hm_net *net = s->net;
+    struct {
+        uint64_t split, packed, size;
+        struct hg_extent extent;
+    } told = { 0 };
+    HG_TRY(hm_agree(net, net->rank == 0 ? look(s, &told.extent, err) : HINGE_OK, err));
+    told.split = s->split;
+    told.packed = s->packed;
+    told.size = s->bytes.size;
+    net->broadcast(net, &told, sizeof told, 0);
+    s->split = told.split != 0;
+    s->packed = told.packed != 0;
+    hinge_status status = s->split && net->rank > 0 ? hg_bytes_open(&s->bytes, s->path, err) : HINGE_OK;
+    if (status == HINGE_OK && s->split && s->bytes.size != told.size)
+        status = hg_fail_at(err, HINGE_EIO, s->path, 0, "%zu bytes, and %zu where rank 0 is", s->bytes.size,
+                            (size_t)told.size);
+    if (s->packed)
+        HG_THEN(status, unpack(s, &told.extent, err));
+    return hm_agree(net, status, err);
 }
 
 hinge_status hm_data_read(const struct hm_net *net, const char *path, const hinge_data_options *options,
                           hinge_data *data, hinge_error *err)
 {
     struct rank_file s = { .net = net, .path = path };
-    uint64_t split = 0;
     if (options != NULL)
         s.options = *options;
     hg_ok(err);
     memset(data, 0, sizeof *data);
     s.options.drop_empty = 0;
-    hinge_status status = net->rank == 0 ? hg_bytes_read(&s.bytes, path, err) : HINGE_OK;
-    split = status == HINGE_OK && hg_data_splits(path, &s.bytes, &s.options);
-    HG_TRY(hm_agree(net, status, err));
-    uint64_t told[] = { split, s.bytes.size };
-    net->broadcast(net, told, sizeof told, 0);
-    s.split = told[0] != 0;
-    if (s.split && net->rank > 0)
-        status = hg_bytes_read(&s.bytes, path, err);
-    if (s.split && status == HINGE_OK && s.bytes.size != told[1])
-        status =
-            hg_fail_at(err, HINGE_EIO, path, 0, "%zu bytes, and %zu where rank 0 is", s.bytes.size, (size_t)told[1]);
-    status = hm_agree(net, status, err);
+    hinge_status status = open_file(&s, err);
     HG_THEN(status, find_error(&s, read_shares(&s, data, err), err));
     HG_THEN(status, agree_on_words(&s, data, err));
     hg_bytes_free(&s.bytes);

@@ -57,6 +57,15 @@ static void read_rank(const struct hm_net *net, void *arg)
     hinge_data_free(&part);
 }
 
+/* Reads a file by so many ranks. */
+static void check_ranks(struct reading *r, size_t ranks, bool read)
+{
+    r->rows = r->readers = 0;
+    run_ranks((int)ranks, read_rank, r);
+    if (read)
+        assert_int_equal(r->rows, r->all.x.rows);
+}
+
 /* At every split: with as many ranks as bytes, each position begins a part. */
 static void check_file(const char *name, const void *bytes, size_t size, hinge_data_options options, enum reads reads)
 {
@@ -65,10 +74,7 @@ static void check_file(const char *name, const void *bytes, size_t size, hinge_d
     hinge_status status = hinge_data_read(r.path, &options, &r.all, &r.err);
     assert_int_equal(status == HINGE_OK, reads != BAD);
     for (size_t ranks = 1; ranks <= size + 2; ranks += ranks < 9 ? 1 : size + 2 - ranks > 0 ? size + 2 - ranks : 1) {
-        r.rows = r.readers = 0;
-        run_ranks((int)ranks, read_rank, &r);
-        if (reads != BAD)
-            assert_int_equal(r.rows, r.all.x.rows);
+        check_ranks(&r, ranks, reads != BAD);
         if (reads != BAD && ranks > size)
             assert_int_equal(r.readers, reads == ONE ? 1 : r.all.x.rows);
     }
@@ -84,8 +90,12 @@ TEST(test_files)
 {
     check_splits("1 1:2 3:4\n-1 2:5\n1\n-1 4:1e3 # a comment\n", PARTS);
     check_splits("+1 1:0.5 2:7\r\n-1 1:3\r\n+1 6:2", PARTS);
-    check_splits("\xef\xbb\xbf" "3 1:1\n2 1:2\n", PARTS);
-    check_splits("3 1:1\n\xef\xbb\xbf" "2 1:2\n", BAD); /* a mark that begins a part, but not the file */
+    check_splits("\xef\xbb\xbf"
+                 "3 1:1\n2 1:2\n",
+                 PARTS);
+    check_splits("3 1:1\n\xef\xbb\xbf"
+                 "2 1:2\n",
+                 BAD); /* a mark that begins a part, but not the file */
     check_splits("5 1:1", PARTS);
     check_splits("1 1:1\n2 1:1\n1 2:x\n1 1:1\n", BAD);
     check_splits("1 1:1\n2 1:1\n1 2:x\n1 1:y\n", BAD);
@@ -124,7 +134,9 @@ TEST(test_csv)
 {
     const hinge_data_options plain = { 0 }, last = { .label_column = -1 }, headed = { .header = 1 };
     check_csv("1,2,3\r\n2,3,4.5\r\n1,0,0\r\n2,\"7\",8", plain, PARTS);
-    check_csv("\xef\xbb\xbf" "kind;x;y\n1;2;3\n2;3;4\n-1;0;7\n", plain, PARTS);
+    check_csv("\xef\xbb\xbf"
+              "kind;x;y\n1;2;3\n2;3;4\n-1;0;7\n",
+              plain, PARTS);
     check_csv("1,2,cat\n3,4,\"a cow\"\n5,6,cat\n7,8,dog\n", last, ONE);
     check_csv("1,2,name\n3,4,a cow\n5,6,cat\n7,8,cat\n", last, BAD);
     check_csv("1,2,kind\n3,4,cow\n5,6,cat\n", (hinge_data_options){ .label_column = -1, .header = 1 }, PARTS);
@@ -202,4 +214,96 @@ TEST(test_npy)
     check_npy(&odd, NULL, plain, BAD);
     const char *text = "1 1:2\n1 1:3\n";
     check_file("data", text, strlen(text), (hinge_data_options){ .labels_path = "none" }, BAD);
+}
+
+/* ---- packed files ------------------------------------------------------------------------------------------------ */
+
+/* Packed by each program that is there; unpacked, files are longer than what all ranks have of them. */
+static void check_packed(const char *name, const char *bytes, size_t size, hinge_data_options options, enum reads reads)
+{
+    static const char *const programs[][2] = { { "gzip", "gz" }, { "xz", "xz" } };
+    write_file(path_of(name), bytes, size);
+    for (size_t k = 0; k < 2; k++) {
+        char command[1024], packed[64];
+        snprintf(packed, sizeof packed, "%s.%s", name, programs[k][1]);
+        struct reading r = { .options = options, .path = path_of(packed) };
+        snprintf(command, sizeof command, "%s -1 -k -f '%s'", programs[k][0], path_of(name));
+        assert_int_equal(system(command), 0);
+        hinge_status status = hinge_data_read(r.path, &options, &r.all, &r.err);
+        assert_int_equal(status == HINGE_OK, reads != BAD);
+        for (size_t ranks = 1; ranks <= 9; ranks += 1 + ranks / 3) {
+            check_ranks(&r, ranks, reads != BAD);
+            if (reads != BAD)
+                assert_int_equal(r.readers, reads == ONE ? 1 : ranks);
+        }
+        hinge_data_free(&r.all);
+    }
+}
+
+/* Lines of random length, of the kind that FORMAT tells of; some words are late. */
+static size_t make_lines(char *text, size_t size, bool csv, const char *label)
+{
+    uint64_t seed = 50003;
+    size_t n = 0;
+    for (size_t i = 0; n + 4096 < size; i++) {
+        size_t fields = csv ? 9 : 1 + hg_random(&seed) % 40;
+        n += (size_t)sprintf(text + n, "%s%d", label, (int)(i * i % 3 + (i > 2000)));
+        for (size_t k = 1; k <= fields; k++)
+            n += csv ? (size_t)sprintf(text + n, ",%d", (int)(hg_random(&seed) % 1000))
+                     : (size_t)sprintf(text + n, " %zu:%d", k * (i > 2500 ? 2 : 1), (int)(hg_random(&seed) % 1000 + 1));
+        text[n++] = '\n';
+    }
+    return n;
+}
+
+TEST(test_packed)
+{
+    enum { SIZE = 400000 };
+    const hinge_data_options plain = { 0 }, last = { .label_column = 1, .header = -1 };
+    char *text = malloc(SIZE);
+    size_t n = make_lines(text, SIZE, false, "");
+    check_packed("data", text, n, plain, PARTS);
+    check_packed("data", text, n - 1, plain, PARTS); /* no newline at its end */
+    memcpy(text + n - 9, "x\n", 2);
+    check_packed("data", text, n - 7, plain, BAD);
+    n = make_lines(text, SIZE, false, "class");
+    check_packed("data", text, n, plain, PARTS);
+    n = make_lines(text, SIZE, true, "");
+    check_packed("data.csv", text, n, plain, PARTS);
+    memcpy(text + n, "\n\r\n\n", 4);
+    check_packed("data.csv", text, n + 4, plain, PARTS); /* empty lines at its end */
+    memcpy(text + n / 2, "nan", 3);
+    check_packed("data.csv", text, n, plain, BAD);
+    n = make_lines(text, SIZE, true, "word");
+    check_packed("data.csv", text, n, last, PARTS);
+    check_packed("data.csv", text, n, (hinge_data_options){ .header = -1, .categories = "2" }, ONE);
+    n = 1;
+    for (size_t k = 1; n < 70000; k++) /* line 1 is longer than what all ranks have */
+        n += (size_t)sprintf(text + n, " %zu:7", k);
+    n += (size_t)sprintf(text + n, "\n2 1:2\n3 1:7\n");
+    text[0] = '1';
+    check_packed("data", text, n, plain, ONE);
+    free(text);
+}
+
+TEST(test_packed_npy)
+{
+    enum { ROWS = 4001, COLS = 21 };
+    size_t size = 128 + sizeof(double) * ROWS * COLS;
+    char *bytes = calloc(size, 1);
+    for (int fortran = 0; fortran < 2; fortran++) {
+        memcpy(bytes, "\x93NUMPY\x01\x00\x76\x00", 10);
+        int length = snprintf(bytes + 10, 118, "{'descr': '<f8', 'fortran_order': %s, 'shape': (%d, %d), }",
+                              fortran ? "True" : "False", ROWS, COLS);
+        memset(bytes + 10 + length, ' ', 118 - (size_t)length);
+        for (size_t k = 0; k < ROWS * COLS; k++) {
+            double value = (double)(k * k % 1009);
+            memcpy(bytes + 128 + k * sizeof value, &value, sizeof value);
+        }
+        check_packed("data.npy", bytes, size, (hinge_data_options){ 0 }, fortran ? ONE : PARTS);
+        double bad = NAN;
+        memcpy(bytes + size - 99 * sizeof bad, &bad, sizeof bad);
+        check_packed("data.npy", bytes, size, (hinge_data_options){ 0 }, BAD);
+    }
+    free(bytes);
 }

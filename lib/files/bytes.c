@@ -107,36 +107,90 @@ void hg_text_free(struct hg_text *text)
 
 /* ---- unpacking ----------------------------------------------------------------------------------------- */
 
+/* Unpacked bytes on their way. */
+struct unpacked {
+    struct hg_text text;      /* all, or those that came last */
+    struct hg_window *window; /* whose bytes are kept; NULL: all are */
+    bool done;                /* nothing that follows is wanted */
+};
+
+/* Keeps what the window has of [first, end). */
+static void keep(const struct hg_window *w, const struct hg_text *text, size_t first, size_t end)
+{
+    first = HG_MAX(first, w->at);
+    end = HG_MIN(HG_MIN(end, w->at + text->size), w->most);
+    if (first < end)
+        memcpy(w->pages + first, text->data + (first - w->at), end - first);
+}
+
+/* The last bytes of all that came. */
+static void keep_tail(const struct hg_window *w, const struct hg_text *text)
+{
+    size_t fresh = HG_MIN(text->size, (size_t)HG_TAIL), old = HG_MIN(w->at, HG_TAIL - fresh);
+    memmove(w->tail, w->tail + (HG_MIN(w->at, (size_t)HG_TAIL) - old), old);
+    memcpy(w->tail + old, text->data + (text->size - fresh), fresh);
+}
+
+/* Takes what the window wants of the bytes that came last. */
+static void pass(struct unpacked *out)
+{
+    struct hg_window *w = out->window;
+    struct hg_text *text = &out->text;
+    size_t reach = w->at + text->size;
+    if (w->line && reach > w->end) {
+        const char *from = text->data + (HG_MAX(w->end, w->at) - w->at);
+        const char *newline = memchr(from, '\n', (size_t)(text->data + text->size - from));
+        w->end = newline != NULL ? w->at + (size_t)(newline + 1 - text->data) : reach;
+        w->line = newline == NULL;
+    }
+    if (w->pages != NULL) {
+        keep(w, text, 0, w->head);
+        keep(w, text, HG_MAX(w->first, w->head), w->end);
+        out->done = !w->line && reach >= HG_MAX(w->end, w->head);
+    }
+    if (w->tail != NULL && text->size > 0)
+        keep_tail(w, text);
+    w->at = reach;
+    text->size = 0;
+}
+
 #if HG_HAVE_LZMA || HG_HAVE_ZLIB
 /* Makes room for more unpacked bytes where there is none left, at least as many as there are, but not for more than the
  * machine has: a few packed bytes may say that they are petabytes. */
-static hinge_status grow(struct hg_text *out, const char *name, hinge_error *err)
+static hinge_status grow(struct unpacked *out, const char *name, hinge_error *err)
 {
-    if (out->size < out->capacity)
+    struct hg_text *text = &out->text;
+    bool counts = out->window != NULL && out->window->pages == NULL;
+    size_t most = out->window == NULL ? hg_total_memory() : counts ? out->window->most : SIZE_MAX;
+    if (text->size < text->capacity)
         return HINGE_OK;
-    if (out->size > hg_total_memory() || hg_text_room(out, HG_MAX(out->size, 65536)) == NULL)
-        return hg_fail_at(err, HINGE_ENOMEM, name, 0, "no memory for more than %zu unpacked bytes", out->size);
+    if (out->window != NULL)
+        pass(out);
+    size_t size = out->window != NULL ? out->window->at : text->size;
+    if (size > most || hg_text_room(text, HG_MAX(text->size, 65536)) == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, name, 0, "no memory for more than %zu unpacked bytes", size);
     return HINGE_OK;
 }
 #endif
 
 #if HG_HAVE_LZMA
 /* Unpacks xz data, also several streams one after the other, as xz itself does. */
-static hinge_status unpack_xz(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err)
+static hinge_status unpack_xz(struct unpacked *out, const char *name, const void *data, size_t size, hinge_error *err)
 {
+    struct hg_text *text = &out->text;
     lzma_stream stream = LZMA_STREAM_INIT;
     hinge_status status = HINGE_OK;
     lzma_ret code = lzma_stream_decoder(&stream, hg_total_memory(), LZMA_CONCATENATED);
     stream.next_in = data;
     stream.avail_in = size;
-    while (code == LZMA_OK && (status = grow(out, name, err)) == HINGE_OK) {
-        stream.next_out = (uint8_t *)out->data + out->size;
-        stream.avail_out = out->capacity - out->size;
+    while (code == LZMA_OK && (status = grow(out, name, err)) == HINGE_OK && !out->done) {
+        stream.next_out = (uint8_t *)text->data + text->size;
+        stream.avail_out = text->capacity - text->size;
         code = lzma_code(&stream, LZMA_FINISH);
-        out->size = out->capacity - stream.avail_out;
+        text->size = text->capacity - stream.avail_out;
     }
     lzma_end(&stream);
-    if (status != HINGE_OK || code == LZMA_STREAM_END)
+    if (status != HINGE_OK || code == LZMA_STREAM_END || out->done)
         return status;
     return hg_fail_at(err, code == LZMA_MEM_ERROR ? HINGE_ENOMEM : HINGE_EFORMAT, name, 0, "%s",
                       code == LZMA_MEM_ERROR        ? "no memory to unpack"
@@ -169,17 +223,17 @@ static int inflate_some(z_stream *stream, struct hg_text *out, const unsigned ch
 }
 
 /* Unpacks gz data, also several members one after the other, as gzip itself does. */
-static hinge_status unpack_gz(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err)
+static hinge_status unpack_gz(struct unpacked *out, const char *name, const void *data, size_t size, hinge_error *err)
 {
     z_stream stream = { 0 };
     hinge_status status = HINGE_OK;
     const unsigned char *end = (const unsigned char *)data + size;
     int code = inflateInit2(&stream, 15 + 16);         /* 32 KiB window, gz wrapping */
     stream.next_in = (unsigned char *)(uintptr_t)data; /* zlib only reads it */
-    while (code == Z_OK && (status = grow(out, name, err)) == HINGE_OK)
-        code = inflate_some(&stream, out, end);
+    while (code == Z_OK && (status = grow(out, name, err)) == HINGE_OK && !out->done)
+        code = inflate_some(&stream, &out->text, end);
     inflateEnd(&stream);
-    if (status != HINGE_OK || code == Z_STREAM_END)
+    if (status != HINGE_OK || code == Z_STREAM_END || out->done)
         return status;
     return hg_fail_at(err, code == Z_MEM_ERROR ? HINGE_ENOMEM : HINGE_EFORMAT, name, 0, "%s",
                       code == Z_MEM_ERROR   ? "no memory to unpack"
@@ -194,7 +248,7 @@ static hinge_status unpack_gz(struct hg_text *out, const char *name, const void 
 static const struct packing {
     const char *magic;
     size_t at, length;
-    hinge_status (*unpack)(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err);
+    hinge_status (*unpack)(struct unpacked *out, const char *name, const void *data, size_t size, hinge_error *err);
     const char *refusal;
 } packings[] = {
     { "\xfd\x37\x7a\x58\x5a\x00", 0, 6, unpack_xz, "xz data, and this hinge was built without liblzma" },
@@ -206,25 +260,63 @@ static const struct packing {
     { "\xfe\xff", 0, 2, NULL, "UTF-16 text: convert it, as by iconv -f UTF-16 -t UTF-8" },
 };
 
-/* Looks the first bytes up in the table of packings; what none of them begins is taken as it is. */
-hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size, hinge_error *err)
+/* Looks the first bytes up in the table of packings; NULL: none of them begins so. */
+static const struct packing *find_packing(const void *data, size_t size)
 {
     const struct packing *p = packings, *end = packings + sizeof packings / sizeof *packings;
-    *bytes = (struct hg_bytes){ .data = data, .size = size };
     if (data == NULL) /* an empty file */
-        return HINGE_OK;
+        return NULL;
     while (p < end && (size < p->at + p->length || memcmp((const char *)data + p->at, p->magic, p->length) != 0))
         p++;
-    if (p == end)
+    return p < end ? p : NULL;
+}
+
+bool hg_bytes_packed(const struct hg_bytes *bytes)
+{
+    const struct packing *p = find_packing(bytes->data, bytes->size);
+    return p != NULL && p->unpack != NULL;
+}
+
+/* What is packed in no way is taken as it is. */
+hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size, hinge_error *err)
+{
+    const struct packing *p = find_packing(data, size);
+    *bytes = (struct hg_bytes){ .data = data, .size = size };
+    if (p == NULL)
         return HINGE_OK;
     if (p->unpack == NULL)
         return hg_fail_at(err, HINGE_EFORMAT, name, 0, "%s", p->refusal);
-    struct hg_text out = { 0 };
+    struct unpacked out = { 0 };
     hinge_status status = p->unpack(&out, name, data, size, err);
     if (status != HINGE_OK)
-        hg_text_free(&out);
+        hg_text_free(&out.text);
     else
-        *bytes = (struct hg_bytes){ .data = out.data, .size = out.size, .owned = out.data };
+        *bytes = (struct hg_bytes){ .data = out.text.data, .size = out.text.size, .owned = out.text.data };
+    return status;
+}
+
+hinge_status hg_bytes_pass(const struct hg_bytes *packed, const char *name, struct hg_window *window, hinge_error *err)
+{
+    struct unpacked out = { .window = window };
+    if (hg_text_room(&out.text, 1 << 20) == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, name, 0, "no memory to unpack");
+    hinge_status status = find_packing(packed->data, packed->size)->unpack(&out, name, packed->data, packed->size, err);
+    pass(&out);
+    hg_text_free(&out.text);
+    return status;
+}
+
+hinge_status hg_bytes_unpack_some(struct hg_bytes *bytes, const struct hg_bytes *packed, const char *name, size_t total,
+                                  struct hg_window window, hinge_error *err)
+{
+    window.most = total;
+    window.pages = hg_take_pages(total);
+    if (window.pages == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, name, 0, "no room for %zu unpacked bytes", total);
+    *bytes = (struct hg_bytes){ .data = window.pages, .size = total, .pages = window.pages, .pages_size = total };
+    hinge_status status = hg_bytes_pass(packed, name, &window, err);
+    if (status != HINGE_OK)
+        hg_bytes_free(bytes);
     return status;
 }
 
@@ -234,6 +326,8 @@ void hg_bytes_free(struct hg_bytes *bytes)
 {
     if (bytes->mapped != NULL)
         hg_file_unmap(bytes->mapped, bytes->mapped_size);
+    if (bytes->pages != NULL)
+        hg_give_pages(bytes->pages, bytes->pages_size);
     hg_free(bytes->owned);
     *bytes = (struct hg_bytes){ 0 };
 }
@@ -259,26 +353,41 @@ static hinge_status read_file(struct hg_bytes *bytes, int file, const char *path
     return HINGE_OK;
 }
 
-/* Maps the file, or reads it where it cannot be mapped, and unpacks it. Packed bytes are given up once they are
- * unpacked. */
-hinge_status hg_bytes_read(struct hg_bytes *bytes, const char *path, hinge_error *err)
+/* Maps the file, or reads it where it cannot be mapped. */
+hinge_status hg_bytes_open(struct hg_bytes *bytes, const char *path, hinge_error *err)
 {
-    struct hg_bytes packed = { 0 };
     hinge_status status = HINGE_OK;
     int file = hg_file_open(path, HG_TO_READ);
+    *bytes = (struct hg_bytes){ 0 };
     if (file < 0)
         return fail_errno(err, path, "");
-    packed.mapped = hg_file_map(file, &packed.mapped_size);
-    packed.data = packed.mapped;
-    packed.size = packed.mapped_size;
-    if (packed.mapped == NULL)
-        status = read_file(&packed, file, path, err);
+    bytes->mapped = hg_file_map(file, &bytes->mapped_size);
+    bytes->data = bytes->mapped;
+    bytes->size = bytes->mapped_size;
+    if (bytes->mapped == NULL)
+        status = read_file(bytes, file, path, err);
     hg_file_close(file);
-    HG_THEN(status, hg_bytes_unpack(bytes, path, packed.data, packed.size, err));
-    if (status == HINGE_OK && bytes->owned == NULL)
-        *bytes = packed;
-    else
-        hg_bytes_free(&packed);
+    return status;
+}
+
+/* Packed bytes are given up once they are unpacked. */
+hinge_status hg_bytes_unpack_all(struct hg_bytes *bytes, const char *path, hinge_error *err)
+{
+    struct hg_bytes all;
+    HG_TRY(hg_bytes_unpack(&all, path, bytes->data, bytes->size, err));
+    if (all.owned == NULL)
+        return HINGE_OK;
+    hg_bytes_free(bytes);
+    *bytes = all;
+    return HINGE_OK;
+}
+
+hinge_status hg_bytes_read(struct hg_bytes *bytes, const char *path, hinge_error *err)
+{
+    hinge_status status = hg_bytes_open(bytes, path, err);
+    HG_THEN(status, hg_bytes_unpack_all(bytes, path, err));
+    if (status != HINGE_OK)
+        hg_bytes_free(bytes);
     return status;
 }
 

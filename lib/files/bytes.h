@@ -13,13 +13,38 @@ struct hg_bytes {
     size_t size;
     void *mapped; /* of mapped_size, or NULL */
     size_t mapped_size;
-    void *owned; /* by hg_alloc, or NULL; both NULL: data is someone else's */
+    void *owned; /* by hg_alloc, or NULL */
+    void *pages; /* [pages_size] of which some came to be (hg_bytes_unpack_some), or NULL; all NULL: data is someone
+                  * else's */
+    size_t pages_size;
 };
 
 /* Reads the file, unpacked if its first bytes say that it is xz or gz. */
 hinge_status hg_bytes_read(struct hg_bytes *bytes, const char *path, hinge_error *err);
 /* Does the same for what is in memory already, which is borrowed unless it has to be unpacked. */
 hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size, hinge_error *err);
+/* Reads the file as it is; and unpacks what was read so, which stays where it fails. */
+hinge_status hg_bytes_open(struct hg_bytes *bytes, const char *path, hinge_error *err);
+hinge_status hg_bytes_unpack_all(struct hg_bytes *bytes, const char *path, hinge_error *err);
+/* Says whether bytes are packed, in a way that is known. */
+bool hg_bytes_packed(const struct hg_bytes *bytes);
+
+/* Which unpacked bytes are wanted, by their place; and what is found on the way to the last of them. */
+enum { HG_TAIL = 1 << 16 };
+struct hg_window {
+    char *pages;       /* where all have their place; NULL: they are counted only */
+    size_t head;       /* the first ones, and */
+    size_t first, end; /* these, */
+    bool line;         /* and on to the end of the line that `end` is in */
+    size_t most;       /* more are refused; of what has its place in pages, left out */
+    size_t at;         /* they have come so far; */
+    char *tail;        /* NULL, or the last ones, HG_TAIL at most */
+};
+/* Unpacks, and keeps of it what is wanted. */
+hinge_status hg_bytes_pass(const struct hg_bytes *packed, const char *name, struct hg_window *window, hinge_error *err);
+/* Does the same into pages, of `total` bytes, that only where something is wanted take memory; elsewhere they are 0. */
+hinge_status hg_bytes_unpack_some(struct hg_bytes *bytes, const struct hg_bytes *packed, const char *name, size_t total,
+                                  struct hg_window window, hinge_error *err);
 void hg_bytes_free(struct hg_bytes *bytes);
 
 /* Holds text that grows. Once memory has run out it stays as it is and says so. */

@@ -195,14 +195,35 @@ static hinge_status read_csv_line(const void *arg, const struct hg_line *line, s
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-/* Looks at the layout alone; errors are told when the file is read. */
-bool hg_csv_splits(const struct hg_source *source)
+/* Takes labels' kind from the first line of data whose label is there; false: none is. */
+static bool find_kind(struct csv *csv, const char *text, const char *end, size_t number)
 {
-    struct hg_table table = { 0 };
+    const struct hg_table *table = &csv->table;
+    while (text < end) {
+        const struct hg_line line = hg_next_line(table->source->name, number++, &text, end);
+        const struct hg_fields fields = hg_table_count(&line, table->delimiter, table->label);
+        if (fields.label != NULL && !hg_is_missing(fields.label, fields.stop)) {
+            hg_labels_begin(&csv->labels, table->label + 1, &line, fields.label, fields.stop);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Looks at the layout alone; errors are told when the file is read. */
+bool hg_csv_splits(const struct hg_source *source, bool head)
+{
+    struct csv csv = { 0 };
     struct hg_fields first;
     hinge_error err;
-    bool splits = source->size > 0 && hg_table_open(&table, source, &first, &err) == HINGE_OK && !table.doubtful;
-    hg_table_close(&table);
+    const char *text = source->data, *end = text + source->size;
+    bool splits =
+        source->size > 0 && hg_table_open(&csv.table, source, &first, &err) == HINGE_OK && !csv.table.doubtful;
+    if (splits && csv.table.header)
+        (void)hg_next_line(source->name, 1, &text, end);
+    if (splits && head)
+        splits = source->options->categories == NULL && (csv.table.label == SIZE_MAX || find_kind(&csv, text, end, 1));
+    hg_table_close(&csv.table);
     return splits;
 }
 
@@ -246,20 +267,6 @@ static hinge_status csv_words(struct csv *csv, const struct hg_source *source, c
     return i > 1 && i == data->x.rows ? hg_table_refuse_first(&csv->table, first, err) : HINGE_OK;
 }
 
-/* Takes labels' kind from the first line of data whose label is there. */
-static void find_kind(struct csv *csv, const char *text, const char *end, size_t number)
-{
-    const struct hg_table *table = &csv->table;
-    while (text < end) {
-        const struct hg_line line = hg_next_line(table->source->name, number++, &text, end);
-        const struct hg_fields fields = hg_table_count(&line, table->delimiter, table->label);
-        if (fields.label != NULL && !hg_is_missing(fields.label, fields.stop)) {
-            hg_labels_begin(&csv->labels, table->label + 1, &line, fields.label, fields.stop);
-            return;
-        }
-    }
-}
-
 /* Reads lines of the caller's part. Rows that are checked alone go to one place, therefore by one thread. */
 static hinge_status read_lines(struct csv *csv, const struct hg_source *source, struct hg_fields *first,
                                hinge_error *err)
@@ -274,7 +281,7 @@ static hinge_status read_lines(struct csv *csv, const struct hg_source *source, 
         return hg_fail_at(err, HINGE_EFORMAT, source->name, 0, "no rows");
     HG_TRY(hg_table_number(table, text, data, err));
     if (table->label != SIZE_MAX)
-        find_kind(csv, text, end, table->header ? 2 : 1);
+        (void)find_kind(csv, text, end, table->header ? 2 : 1);
     size_t size = (size_t)(end - text);
     text = hg_lines_of_part(&source->part, text, &size);
     if (size == 0)

@@ -342,8 +342,7 @@ static bool ends_with(const char *name, size_t length, const char *ending)
     return length >= n && hg_same_letters(name + length - n, name + length, ending);
 }
 
-/* Tells the format by the option, the bytes of .npy, or the name's ending, packed or not; all else is LIBSVM's text. */
-static hinge_format format_of(const struct hg_source *source)
+hinge_format hg_format_of(const struct hg_source *source)
 {
     size_t length = strlen(source->name);
     if (source->options->format != HINGE_FORMAT_AUTO)
@@ -385,8 +384,7 @@ static hinge_status check_lines(const struct hg_source *source, hinge_error *err
                       "lines end in CR alone, as on old Macs: convert them, as by tr '\\r' '\\n'");
 }
 
-/* Passes over the byte-order mark that spreadsheets write. */
-static void skip_mark(struct hg_source *source)
+void hg_skip_mark(struct hg_source *source)
 {
     if (source->size < 3 || memcmp(source->data, "\xef\xbb\xbf", 3) != 0)
         return;
@@ -394,14 +392,11 @@ static void skip_mark(struct hg_source *source)
     source->size -= 3;
 }
 
-/* Passes over empty lines at the end, as tables of the UCI repository have one. */
-static void skip_empty_end(struct hg_source *source)
+size_t hg_without_empty_end(const char *data, size_t n)
 {
-    const char *data = source->data;
-    size_t n = source->size;
     while (n >= 3 && data[n - 1] == '\n' && (data[n - 2] == '\n' || (data[n - 2] == '\r' && data[n - 3] == '\n')))
         n -= data[n - 2] == '\n' ? 1 : 2;
-    source->size = n;
+    return n;
 }
 
 /* Passes over what text may have around its lines, and reads. */
@@ -409,11 +404,11 @@ static hinge_status read_as(hinge_format format, struct hg_source *source, hinge
 {
     if (format == HINGE_FORMAT_NPY)
         return hg_read_npy(source, data, err);
-    skip_mark(source);
+    hg_skip_mark(source);
     HG_TRY(check_lines(source, err));
     if (format != HINGE_FORMAT_CSV)
         return read_libsvm(source, data, err);
-    skip_empty_end(source);
+    source->size = hg_without_empty_end(source->data, source->size);
     return hg_read_csv(source, data, err);
 }
 
@@ -462,7 +457,7 @@ static hinge_status parse(const char *name, const struct hg_bytes *bytes, struct
                                 .options = options,
                                 .threads = hg_threads(options->threads),
                                 .part = part };
-    hinge_format format = format_of(&source);
+    hinge_format format = hg_format_of(&source);
     hinge_data made = { .format = format };
     HG_TRY(check_format(name, format, options, err));
     hinge_status status = read_as(format, &source, &made, err);
@@ -493,9 +488,9 @@ static hinge_status read_data(const char *name, bool file, const void *memory, s
 bool hg_data_splits(const char *path, const struct hg_bytes *bytes, const hinge_data_options *options)
 {
     struct hg_source source = { .name = path, .data = bytes->data, .size = bytes->size, .options = options };
-    skip_mark(&source);
+    hg_skip_mark(&source);
     return bytes->mapped != NULL && bytes->owned == NULL && !options->precomputed &&
-           (format_of(&source) != HINGE_FORMAT_CSV || hg_csv_splits(&source));
+           (hg_format_of(&source) != HINGE_FORMAT_CSV || hg_csv_splits(&source, false));
 }
 
 hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, struct hg_file_part part,

@@ -59,9 +59,35 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
 hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge_error *err);
 
 bool hg_is_npy(const void *data, size_t size);
+/* Tells the format by the option, the bytes of .npy, or the name's ending, packed or not; all else is LIBSVM's text. */
+hinge_format hg_format_of(const struct hg_source *source);
+/* Passes over the byte-order mark that spreadsheets write. */
+void hg_skip_mark(struct hg_source *source);
+/* Counts bytes without empty lines at the end, as tables of the UCI repository have one. */
+size_t hg_without_empty_end(const char *data, size_t n);
 
-/* Says whether CSV can be read by parts: not where all labels must be known to tell whether line 1 is a header. */
-bool hg_csv_splits(const struct hg_source *source);
+/* Says whether CSV can be read by parts: not where all labels must be known to tell whether line 1 is a header; nor,
+ * where only the first lines are there, if a part would need others, for words, or for the kind of labels. */
+bool hg_csv_splits(const struct hg_source *source, bool head);
+/* Tells where rows of .npy begin and how many bytes each has, of size bytes whose header is there; false: rows do not
+ * lie one after the other, or it is to be refused. */
+bool hg_npy_rows(const struct hg_source *source, uint64_t *first, uint64_t *bytes);
+/* What is known of a packed file whose parts are read. */
+struct hg_extent {
+    uint64_t total;       /* unpacked bytes, */
+    uint64_t head;        /* so many of which all readers have: what tells how to read the rest */
+    uint64_t first, line; /* of .npy, where rows begin, and the bytes of each; of text 0 */
+};
+
+/* Unpacks a file once, and says whether it can be read by parts: one whose first bytes tell how to read the rest. Nothing
+ * of it is kept. most: refused are more bytes. */
+hinge_status hg_data_measure(const char *path, const struct hg_bytes *packed, size_t most,
+                             const hinge_data_options *options, struct hg_extent *extent, bool *splits,
+                             hinge_error *err);
+/* Unpacks what hg_data_read_part needs for a part. */
+hinge_status hg_data_unpack_part(const char *path, const struct hg_bytes *packed, const struct hg_extent *extent,
+                                 struct hg_file_part part, struct hg_bytes *bytes, hinge_error *err);
+
 /* Says whether a file can be read by parts: one that is not packed, without serial numbers. */
 bool hg_data_splits(const char *path, const struct hg_bytes *bytes, const hinge_data_options *options);
 /* Reads a part of the bytes of such a file: the lines of text that begin in its share of the bytes, or its share of

@@ -352,6 +352,16 @@ static hinge_dtype type_of(const struct npy *npy)
     return npy->item > 1 ? HINGE_F64 : npy->kind == 'i' ? HINGE_I8 : HINGE_U8;
 }
 
+bool hg_npy_rows(const struct hg_source *source, uint64_t *first, uint64_t *bytes)
+{
+    struct npy npy = { 0 };
+    if (parse_npy(source->name, source->data, source->size, &npy, NULL) != HINGE_OK || npy.fortran_order)
+        return false;
+    *first = (uint64_t)(npy.data - (const unsigned char *)source->data);
+    *bytes = npy.cols * npy.item;
+    return true;
+}
+
 /* Takes the caller's part of the rows. */
 hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
