@@ -161,6 +161,42 @@ TEST(files)
     }
 }
 
+/* The certificate is that of each alone: sums of objectives and gaps, the largest of the others. */
+TEST(certificate)
+{
+    for (size_t k = 0; k < 4; k++) {
+        struct set set = draw_targets(5302600 + k, tasks[k] == HINGE_C_SVC);
+        hinge_matrix x = set_matrix(&set);
+        hinge_params params = tight(tasks[k], hinge_kernel_rbf(0.3));
+        hinge_targets targets = { .n = M, .y = values, .weights = weights };
+        hinge_model *many = train_many(&set, &targets, &params);
+        hinge_certificate of_all, of_one;
+        double primal = 0, dual = 0, first = 1;
+        assert_ok(hinge_certify_many(many, &x, &targets, &params, &of_all, &err));
+        for (size_t t = 0; t < M; t++) {
+            struct set one = set;
+            hinge_params own = params;
+            one.y = values + t * N;
+            own.weights = weights + t * N;
+            own.positive_class = tasks[k] == HINGE_C_SVC ? &first : NULL;
+            assert_ok(hinge_certify(fit(&one, &own, NULL), &x, one.y, &own, &of_one, &err));
+            primal += of_one.primal;
+            dual += of_one.dual;
+        }
+        assert_close(of_all.primal, primal, 1e-5);
+        assert_close(of_all.dual, dual, 1e-5);
+        assert_true(of_all.kkt <= 1.001e-7 && of_all.gap >= 0 && of_all.gap <= 1e-4 * fabs(primal));
+        assert_true(of_all.sum_residual < 1e-12 && of_all.box_residual <= 1e-12);
+        weights[3] += 1; /* another problem, whose conditions these coefficients miss */
+        for (size_t i = 0; i < N; i++)
+            values[i] += i % 2 ? 0.5 : -0.5;
+        if (tasks[k] != HINGE_C_SVC) {
+            assert_ok(hinge_certify_many(many, &x, &targets, &params, &of_one, &err));
+            assert_true(of_one.kkt > 0.1);
+        }
+    }
+}
+
 TEST(threads)
 {
     struct set set = draw_targets(5302400, false);
@@ -207,6 +243,8 @@ TEST(refusals)
     assert_refused(hinge_predict(model, &x, NULL, labels, NULL, &err), HINGE_EINVAL, "labels");
     assert_refused(hinge_calibrate(model, &x, values, NULL, &err), HINGE_EINVAL, "many targets");
     hinge_certificate certificate;
-    assert_refused(hinge_certify(model, &x, values, &params, &certificate, &err), HINGE_EINVAL, "");
+    assert_refused(hinge_certify(model, &x, values, &params, &certificate, &err), HINGE_EINVAL, "one of 4 targets");
+    targets.n = 3;
+    assert_refused(hinge_certify_many(model, &x, &targets, &params, &certificate, &err), HINGE_EINVAL, "3 are given");
     assert_refused(hinge_model_locate(model, &x, values, NULL, &err), HINGE_EINVAL, "many targets");
 }

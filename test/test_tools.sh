@@ -943,8 +943,9 @@ refuses 1 "the label 'a cat' holds a character that no label of LIBSVM text may 
 echo "# several targets"
 awk '{ print $1 "," (-2 * $1) }' real >both.csv
 awk '{ $1 = -2 * $1; print }' real >second
-check "trains on two" "$hinge" train -s 3 -e 1e-6 --targets both.csv real both.model
-check "which side by side do" has out '^support vectors.*summed over targets'
+check "trains on two" "$hinge" train -s 3 -e 1e-6 --certify --targets both.csv real both.model
+check "and sums over them" has out '^support vectors.*summed over targets'
+check "with a certificate" has out '^certificate '
 check "predicts both" "$hinge" predict -q real both.model both
 check "info counts them" "$hinge" info both.model
 check "two" has out '^targets  *2$'

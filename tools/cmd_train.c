@@ -557,7 +557,9 @@ int run_train(struct train_settings *s)
         save_model(run.model, s->model_path);
     run.seconds_save = now() - start;
     train_warn(s, &run);
-    if (s->certify && !ranks) /* who have it from the training */
+    if (s->certify && s->targets)
+        check(hinge_certify_many(run.model, &run.data.x, &run.targets, &s->params, &run.certificate, &failure));
+    else if (s->certify && !ranks) /* who have it from the training */
         check(hinge_certify(run.model, &run.data.x, run.data.y, &s->params, &run.certificate, &failure));
     if (s->test)
         test(s, &run);

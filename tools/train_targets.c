@@ -16,7 +16,6 @@ void targets_check(const struct train_settings *s)
         { s->folds > 0, "-v" },
         { s->params.probability, "-b" },
         { s->test != NULL, "--test" },
-        { s->certify, "--certify" },
         { s->profile, "--profile" },
         { s->record, "--record" },
         { s->positive != NULL, "--positive" },

@@ -501,8 +501,8 @@ typedef struct hinge_targets {
  * there is memory for it. Each target's solution is that of hinge_train, to eps.
  * Tasks are epsilon-SVR, nu-SVR, quantile, and C-SVC of labels +1 and -1 (class_weights by these), whose values are the
  * decision values: > 0 is +1. The model of C-SVC is kept as one of epsilon-SVR. It is saved in a file that LIBSVM
- * refuses. hinge_model_locate, _certify and _calibrate do not take it; params.probability is refused, and so is C-SVC's
- * C = INFINITY. Otherwise as hinge_train. */
+ * refuses. hinge_certify_many certifies it; hinge_model_locate and hinge_calibrate do not take it. params.probability
+ * is refused, and so is C-SVC's C = INFINITY. Otherwise as hinge_train. */
 HINGE_API hinge_status hinge_train_many(hinge_model **model, const hinge_matrix *x, const hinge_targets *targets,
                                         const hinge_params *params, hinge_report *report, hinge_error *err);
 /* Returns how many targets a model of hinge_train_many has; 0: another model. */
@@ -669,6 +669,10 @@ typedef struct hinge_certificate {
  * f64, or with the linear kernel two over x. */
 HINGE_API hinge_status hinge_certify(const hinge_model *model, const hinge_matrix *x, const double *y,
                                      const hinge_params *params, hinge_certificate *certificate, hinge_error *err);
+/* Does the same for a model of hinge_train_many, by the targets that it was trained on: objectives and gap are sums
+ * over them, the other numbers the largest of any. EINVAL: also a model of another number of targets, or of y. */
+HINGE_API hinge_status hinge_certify_many(const hinge_model *model, const hinge_matrix *x, const hinge_targets *targets,
+                                          const hinge_params *params, hinge_certificate *certificate, hinge_error *err);
 
 /* ==== Expert ========================================================================================== */
 

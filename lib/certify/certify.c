@@ -206,9 +206,12 @@ static hinge_status find_beta(const hinge_model *m, const struct hg_problem *pr,
 /* Refuses a model that is not one of the problem: of other problems, features, task, kernel type or tau. */
 static hinge_status check_model(const hinge_model *m, const struct hg_problem *pr, hinge_error *err)
 {
-    if (m->n_targets > 0)
-        return hg_fail(err, HINGE_EINVAL, "model: one of many targets has no certificate");
-    if (pr->n_problems != m->n_problems || (m->sv != NULL && pr->d != m->d) || pr->params.task != m->task)
+    size_t n_targets = pr->targets != NULL ? pr->targets->n : 0;
+    if (m->n_targets != n_targets)
+        return hg_fail(err, HINGE_EINVAL, "model: one of %zu targets, where %zu are given (0: y)", m->n_targets,
+                       n_targets);
+    hinge_task task = hg_task_of_model(pr);
+    if (pr->n_problems != m->n_problems || (m->sv != NULL && pr->d != m->d) || task != m->task)
         return hg_fail(err, HINGE_EINVAL,
                        "model: not one of these data and parameters (%zu problems of %zu features, "
                        "the data give %zu of %zu)",
@@ -233,7 +236,7 @@ static void close_problem(struct opened *o)
 /* Makes the problem of the data, in the model's order of classes, and takes the model's coefficients. On failure
  * nothing is left to be freed. */
 static hinge_status open_problem(struct opened *o, const hinge_model *m, const hinge_matrix *x, const double *y,
-                                 const hinge_params *params, hinge_error *err)
+                                 const hinge_targets *targets, const hinge_params *params, hinge_error *err)
 {
     *o = (struct opened){ .m = m };
     HG_NEED(err, params, "params");
@@ -242,8 +245,11 @@ static hinge_status open_problem(struct opened *o, const hinge_model *m, const h
                        "scaling: the model has none; scale the rows (hinge_scaling_apply), and set "
                        "it to NULL");
     HG_TRY(hg_scaled_init(&o->scaled, x, params, err));
-    hinge_status status =
-        hg_problem_init_known(&o->problem, &o->scaled.x, y, &o->scaled.params, m->labels, m->n_classes, err);
+    const hinge_matrix *rows = &o->scaled.x;
+    const hinge_params *p = &o->scaled.params;
+    hinge_status status = targets != NULL
+                              ? hg_problem_init_many(&o->problem, rows, targets, p, err)
+                              : hg_problem_init_known(&o->problem, rows, y, p, m->labels, m->n_classes, err);
     HG_THEN(status, check_model(m, &o->problem, err));
     HG_THEN(status, HG_MAKE(err, "the coefficients of rows", HG_TABLE(o->beta, o->problem.n_problems, x->rows)));
     HG_THEN(status, find_beta(m, &o->problem, o->beta, err));
@@ -254,8 +260,8 @@ static hinge_status open_problem(struct opened *o, const hinge_model *m, const h
 
 /* Judges each problem in turn, by all threads inside; *certificate is written when all are done. Residuals, slackness
  * and violation are the largest of all problems, objectives and gap their sums. */
-static hinge_status certify(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
-                            hinge_certificate *certificate, hinge_error *err)
+static hinge_status certify(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_targets *targets,
+                            const hinge_params *params, hinge_certificate *certificate, hinge_error *err)
 {
     double begin = hg_now();
     hinge_certificate c;
@@ -264,7 +270,7 @@ static hinge_status certify(const hinge_model *m, const hinge_matrix *x, const d
     hg_ok(err);
     HG_NEED(err, m, "model");
     HG_NEED(err, certificate, "certificate");
-    HG_TRY(open_problem(&o, m, x, y, params, err));
+    HG_TRY(open_problem(&o, m, x, y, targets, params, err));
     hinge_status status = HINGE_OK;
     for (size_t p = 0; p < o.problem.n_problems && status == HINGE_OK; p++)
         status = certify_problem(&o, p, &c, err);
@@ -281,7 +287,17 @@ hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const do
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_params_team(params, x, NULL, 6))
-    status = certify(m, x, y, params, certificate, err);
+    status = certify(m, x, y, NULL, params, certificate, err);
+    return status;
+}
+
+hinge_status hinge_certify_many(const hinge_model *m, const hinge_matrix *x, const hinge_targets *targets,
+                                const hinge_params *params, hinge_certificate *certificate, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    HG_TRY(hg_targets_need(targets, params, err));
+    HG_TEAM(hg_params_team(params, x, NULL, 6))
+    status = certify(m, x, NULL, targets, params, certificate, err);
     return status;
 }
 
@@ -376,7 +392,7 @@ hinge_status hinge_kinds_of(const hinge_model *m, const hinge_matrix *x, const d
     HG_TRY(check_kinds(m, kinds, tolerance, err));
     if (problem >= m->n_problems)
         return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
-    HG_TRY(open_problem(&o, m, x, y, params, err));
+    HG_TRY(open_problem(&o, m, x, y, NULL, params, err));
     hinge_status status = look_at_problem(&o, problem, tolerance, kinds, points, err);
     close_problem(&o);
     return status;
@@ -390,7 +406,7 @@ hinge_status hinge_kinds_each(const hinge_model *m, const hinge_matrix *x, const
     hinge_kinds kinds;
     HG_NEED(err, each, "each");
     HG_TRY(check_kinds(m, &kinds, tolerance, err));
-    HG_TRY(open_problem(&o, m, x, y, params, err));
+    HG_TRY(open_problem(&o, m, x, y, NULL, params, err));
     hinge_point *points;
     hinge_status status = HG_MAKE(err, "the kinds of rows", HG_ARRAY(points, x->rows));
     for (size_t p = 0; p < o.problem.n_problems && status == HINGE_OK; p++) {

@@ -88,7 +88,9 @@ hinge_status hg_problem_sums(const struct hg_problem *problem, size_t p, double 
 hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,
                            struct hg_qp *qp, double *sums, hinge_error *err);
 
-/* targets.c: checks what many targets say of their rows; the largest product of a C, which is `most` or larger, and a
+/* targets.c: refuses many targets that are not there, or that the parameters do not go with. */
+hinge_status hg_targets_need(const hinge_targets *targets, const hinge_params *params, hinge_error *err);
+/* Checks what many targets say of their rows; the largest product of a C, which is `most` or larger, and a
  * weight of theirs; C and p of one of them (targets NULL: they stay as they are). */
 hinge_status hg_targets_check(const struct hg_problem *problem, hinge_error *err);
 double hg_targets_most(const struct hg_problem *problem, double most);
@@ -99,6 +101,9 @@ struct hg_entry {
     bool positive; /* classification: of the first class, or of label +1 */
 };
 struct hg_entry hg_entry_of(const struct hg_problem *problem, size_t p, uint32_t point, bool is_first);
+
+/* Returns the task that a model of the problem is told as. */
+hinge_task hg_task_of_model(const struct hg_problem *problem);
 
 /* Puts coefficients as a model has them, by the caller's rows, into the QP; nu-SVC's remain divided by r, and nu-SVR's
  * are not shared between both sides where sums is NULL. */

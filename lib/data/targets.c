@@ -6,6 +6,21 @@
 
 #include <math.h>
 
+hinge_status hg_targets_need(const hinge_targets *targets, const hinge_params *params, hinge_error *err)
+{
+    HG_NEED(err, params, "params");
+    HG_NEED(err, targets, "targets");
+    HG_NEED(err, targets->y, "targets: y");
+    if (targets->n == 0)
+        return hg_fail(err, HINGE_EINVAL, "targets: none");
+    if (params->task == HINGE_NU_SVC || params->task == HINGE_ONE_CLASS)
+        return hg_fail(err, HINGE_EINVAL, "task: %s has no many targets", hinge_task_info(params->task)->keyword);
+    if (params->probability || hg_params_hard(params))
+        return hg_fail(err, HINGE_EINVAL, "%s: not for many targets",
+                       params->probability ? "probability" : "C: infinity");
+    return HINGE_OK;
+}
+
 hinge_status hg_targets_check(const struct hg_problem *pr, hinge_error *err)
 {
     const hinge_targets *t = pr->targets;
@@ -63,4 +78,10 @@ struct hg_entry hg_entry_of(const struct hg_problem *pr, size_t p, uint32_t poin
     size_t at = p * pr->x.rows + row;
     double weight = pr->weight[point] * (pr->task->classifies ? hg_class_weight(&pr->params, t->y[at]) : 1);
     return (struct hg_entry){ weight * (t->weights != NULL ? t->weights[at] : 1), t->y[at], t->y[at] > 0 };
+}
+
+hinge_task hg_task_of_model(const struct hg_problem *pr)
+{
+    bool signs = pr->targets != NULL && pr->params.task == HINGE_C_SVC; /* labels +-1 have no names */
+    return signs ? HINGE_EPSILON_SVR : pr->params.task;
 }

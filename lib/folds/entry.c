@@ -76,16 +76,7 @@ hinge_status hinge_train_many(hinge_model **model, const hinge_matrix *x, const 
                               const hinge_params *params, hinge_report *report, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    HG_NEED(err, params, "params");
-    HG_NEED(err, targets, "targets");
-    HG_NEED(err, targets->y, "targets: y");
-    if (targets->n == 0)
-        return hg_fail(err, HINGE_EINVAL, "targets: none");
-    if (params->task == HINGE_NU_SVC || params->task == HINGE_ONE_CLASS)
-        return hg_fail(err, HINGE_EINVAL, "task: %s has no many targets", hinge_task_info(params->task)->keyword);
-    if (params->probability || hg_params_hard(params))
-        return hg_fail(err, HINGE_EINVAL, "%s: not for many targets",
-                       params->probability ? "probability" : "C: infinity");
+    HG_TRY(hg_targets_need(targets, params, err));
     HG_TEAM(hg_params_team(params, x, targets->y, targets->n))
     status = train_whole(NULL, model, x, NULL, targets, params, report, err);
     return status;

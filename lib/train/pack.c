@@ -160,10 +160,8 @@ hinge_status hg_empty_model(const struct hg_problem *pr, size_t rows, size_t n_s
     const hinge_params *p = &pr->params;
     size_t d = p->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
     size_t n_targets = pr->targets != NULL ? pr->n_problems : 0;
-    hinge_task task =
-        n_targets > 0 && p->task == HINGE_C_SVC ? HINGE_EPSILON_SVR : p->task; /* labels +-1 have no names */
-    hinge_model *m = *out = hg_model_new(task, p->kernel, p->multiclass, pr->n_classes, n_targets, n_sv, d,
-                                         hg_model_sv_type(n_sv, d, type));
+    hinge_model *m = *out = hg_model_new(hg_task_of_model(pr), p->kernel, p->multiclass, pr->n_classes, n_targets, n_sv,
+                                         d, hg_model_sv_type(n_sv, d, type));
     bool ok = m != NULL && (m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index)) != NULL &&
               (m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives)) != NULL;
     if (!ok)

@@ -40,6 +40,7 @@ class Model:
         self._user = user
         self._call = call if user is None else user.call
         self._support: np.ndarray | None = None
+        self._targets: Targets | None = None
         self._problems = lib.hinge_model_n_problems(handle)
         self._words = Words.held(lib.hinge_model_words(handle))
 
@@ -260,10 +261,16 @@ class Model:
         """Primal and dual objective, gap and residuals of the optimality conditions, all computed anew in float64.
 
         X and y are those of the training. A model that was read needs to tell its parameters (``hinge train
-        --record``), and finds its support vectors among the rows.
+        --record``), and finds its support vectors among the rows; of several targets it has no certificate. Theirs are
+        summed, objectives and gap, and the largest of all else.
         """
-        matrix, targets, params = self._as_trained(X, y)
         result = ffi.new("hinge_certificate *")
+        if self._targets is not None and self._params is not None:
+            matrix, again = Matrix(X), self._targets.again(y)
+            struct = ffi.new("hinge_params *", self._params.struct)
+            self._call(lib.hinge_certify_many, self._handle, matrix.view, again.struct, struct, result)
+            return as_dict(result)
+        matrix, targets, params = self._as_trained(X, y)
         self._call(lib.hinge_certify, self._handle, matrix.view, doubles(targets), params, result)
         return as_dict(result)
 
@@ -479,9 +486,10 @@ class Targets:
         values = array_of(np.asarray(y).T, np.float64, "y")
         if values.shape[1] != n:
             raise InvalidArgument(f"y has shape {values.T.shape}, not ({n}, targets)")
+        self.rows = n
         if params.get("beta0") is not None:
             raise InvalidArgument("beta0: not for y of several columns")
-        self.params, self.kept, count = dict(params), [values], len(values)
+        self.params, self.kept, count = dict(params), {"y": values}, len(values)
         self.struct = ffi.new("hinge_targets *", {"n": count, "y": doubles(values)})
         for name in ("C", "p"):
             if np.ndim(params.get(name, 0)) == 1:
@@ -493,8 +501,13 @@ class Targets:
             self._keep("weights", array_of(weights.T, np.float64, "sample_weight"))
 
     def _keep(self, name: str, values: np.ndarray) -> None:
-        self.kept.append(values)
+        self.kept[name] = values
         setattr(self.struct, name, doubles(values))
+
+    def again(self, y: Any) -> Targets:
+        """The same C, p and weights with y, which are not kept."""
+        weights = self.kept.get("weights")
+        return Targets(y, self.rows, {**self.kept, **({} if weights is None else {"sample_weight": weights.T})})
 
 
 def train_many(X: Any, y: Any, watch: Watch, **params: Any) -> Model:
@@ -507,7 +520,10 @@ def train_many(X: Any, y: Any, watch: Watch, **params: Any) -> Model:
     with watch:
         settings.call(lib.hinge_train_many, handle, matrix.view, targets.struct, struct, report)
     settings.struct.progress = ffi.NULL
-    return Model(handle[0], settings, report, settings.user)
+    model = Model(handle[0], settings, report, settings.user)
+    model._targets = targets
+    del targets.kept["y"]
+    return model
 
 
 def train_watched(X: Any, y: Any, watch: Watch, **params: Any) -> Model:

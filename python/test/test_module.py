@@ -183,6 +183,9 @@ def test_several_targets(tmp_path):
     for t in range(3):
         one = hinge.train(X, Y[:, t], C=C[t], sample_weight=weights[:, t], eps=1e-8, precision="f64", positive_class=1)
         assert np.allclose(many.predict(X)[:, t], one.decision_function(X)[:, 0], atol=1e-6)
+    certificate = many.certificate(X, Y)
+    assert certificate["kkt"] <= 1.001e-8 and 0 <= certificate["gap"] < 1e-5 * certificate["primal"]
+    assert abs(certificate["dual"] + many.report["objective"]) < 1e-6 * certificate["primal"]
     many.save(tmp_path / "model")
     assert (hinge.Model.load(tmp_path / "model").predict(X) == many.predict(X)).all()
     for y, settings, words in ((Y[:5], {}, "shape"), (Y, {"C": [1.0]}, "C"), (Y + 1, {}, "not .1 or -1"),

@@ -79,6 +79,7 @@ def test_targets_are_as_one_after_the_other(estimator):
     assert (pickle.loads(pickle.dumps(many)).predict(rows) == many.predict(rows)).all()
     if estimator.kernel == "linear":
         assert np.allclose(rows @ many.coef_.T + many.intercept_, many.predict(rows), atol=1e-8)
+    assert many.certificate(rows, Y)["kkt"] <= 1.001e-8
     with pytest.raises(ValueError, match="several columns"):
         many.to_sklearn()
 
