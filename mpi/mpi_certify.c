@@ -114,14 +114,14 @@ static hinge_status largest_value(const struct hm_run *r, double *largest, hinge
 
 /* Goes by the violation where that leaves enough of |w|^2, and otherwise by g in f64: |w|^2 less the gap is what any
  * feasible w' has at least of <w, w'>. */
-hinge_status hm_look_at_margin(struct hm_run *r, bool *has_margin, hinge_error *err)
+hinge_status hm_look_at_margin(struct hm_run *r, double digits, bool *has_margin, hinge_error *err)
 {
     double sum[HM_REALS], most, half = (r->bias[1] - r->bias[0]) / 2;
     double error = fmax(r->report.error, r->report.violation / 2);
     hm_sum_tiles(r, form_worth, 6, sum);
     HG_TRY(largest_value(r, &most, err));
     double rounding = hg_margin_rounding(r->sums, most), square = 2 * sum[0];
-    *has_margin = half > error;
+    *has_margin = half > digits * error;
     if (!*has_margin || (square > 4 * error * (sum[4] + sum[5]) && square > 2 * rounding))
         return HINGE_OK;
     HG_TRY(hm_compute_gradient(r, err));
@@ -130,6 +130,6 @@ hinge_status hm_look_at_margin(struct hm_run *r, bool *has_margin, hinge_error *
     /* as in lib/train/margin.c */
     bool proves = !hg_kernel_is_indefinite(&r->own->pr.params.kernel) && !(2 * sum[0] < -rounding);
     *has_margin = (proves ? 2 * sum[0] - sum[1] : half * (fabs(r->sums[0]) + fabs(r->sums[1]))) > rounding &&
-                  half > r->report.violation / 2;
+                  half > digits * r->report.violation / 2;
     return HINGE_OK;
 }

@@ -200,8 +200,12 @@ uint64_t hm_run_free(struct hm_run *run);
 
 /* Adds (certify.c) what the solution of a run is worth; its g becomes that of f64. */
 hinge_status hm_certify(struct hm_run *run, hinge_certificate *certificate, hinge_error *err);
-/* Says whether a solution of nu-SVC proves a margin (lib/train/margin.c), and r has a digit. */
-hinge_status hm_look_at_margin(struct hm_run *run, bool *has_margin, hinge_error *err);
+/* Says whether a solution of nu-SVC proves a margin (lib/train/margin.c), and r has so many digits. */
+hinge_status hm_look_at_margin(struct hm_run *run, double digits, bool *has_margin, hinge_error *err);
+/* Puts (margin.c) the solution of the closest nu that has a margin in the place of one that has none, whose outcome is
+ * NO_MARGIN then; *nu 0: no nu has one, and the solution is what it was. */
+hinge_status hm_closest_nu(struct hm_run *run, struct hm_own *own, struct hm_watch *watch, double *nu,
+                           hinge_error *err);
 
 /* The sums over all points of m quantities, that `part` forms of own positions [at, at + n). */
 typedef void hm_part_fn(const struct hm_run *run, size_t at, size_t n, double *part);

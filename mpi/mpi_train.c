@@ -24,6 +24,7 @@ struct training {
     double *rho, *objective; /* [n_problems] */
     hinge_report report;
     size_t q;
+    double nu;         /* the largest that a problem without a margin took instead; 0: none did */
     const char *maker; /* of kernel rows, as reports name it */
 };
 
@@ -40,8 +41,8 @@ static void count_at_bounds(const struct hm_run *run, size_t at, size_t n, doubl
     }
 }
 
-/* Takes the scale out, as lib/train/solve.c does. */
-static hinge_status keep_solution(struct training *job, struct hm_run *run, hinge_error *err)
+/* Takes the scale out, as lib/train/solve.c does. has_margin: r is more than rounding makes. */
+static void keep_solution(struct training *job, struct hm_run *run, bool has_margin)
 {
     const struct hg_problem *pr = &job->own.pr;
     hinge_report *report = &run->report;
@@ -51,17 +52,9 @@ static hinge_status keep_solution(struct training *job, struct hm_run *run, hing
     hg_problem_bias(pr, run->bias, &b, &factor);
     if (!isfinite(b))
         b = 0;
-    bool converged = report->outcome == HINGE_CONVERGED, has_margin = true;
-    if (converged && pr->params.task == HINGE_NU_SVC)
-        HG_TRY(hm_look_at_margin(run, &has_margin, err));
-    if (converged && hg_params_hard_tube(&pr->params)) {
-        double bounded;
-        hm_sum_tiles(run, count_at_bounds, 1, &bounded);
-        has_margin = bounded == 0;
-    }
     if (factor == 0 || !has_margin) { /* r <= 0, for all that is known */
         factor = 1;
-        report->outcome = converged ? HINGE_NO_MARGIN : report->outcome;
+        report->outcome = report->outcome == HINGE_CONVERGED ? HINGE_NO_MARGIN : report->outcome;
     }
     report->objective *= factor * factor;
     for (size_t at = 0; at < run->points.n; at++) {
@@ -73,6 +66,29 @@ static hinge_status keep_solution(struct training *job, struct hm_run *run, hing
     hg_add_report(&job->report, report);
     job->q = HG_MAX(job->q, run->w.q);
     job->maker = run->points.part[0].gram.tiler.maker->name;
+}
+
+/* Looks whether a solution to eps has a margin, or a hard tube a function, and has nu-SVC take the closest nu that has
+ * one. */
+static hinge_status settle_margin(struct training *job, struct hm_run *run, bool *has_margin, hinge_error *err)
+{
+    const hinge_params *params = &job->own.pr.params;
+    double bounded, nu;
+    *has_margin = true;
+    if (run->report.outcome != HINGE_CONVERGED)
+        return HINGE_OK;
+    if (hg_params_hard_tube(params)) {
+        hm_sum_tiles(run, count_at_bounds, 1, &bounded);
+        *has_margin = bounded == 0;
+    }
+    if (params->task != HINGE_NU_SVC)
+        return HINGE_OK;
+    HG_TRY(hm_look_at_margin(run, 1, has_margin, err));
+    if (*has_margin)
+        return HINGE_OK;
+    HG_TRY(hm_closest_nu(run, &job->own, &job->watch, &nu, err));
+    *has_margin = nu > 0;
+    job->nu = HG_MAX(job->nu, nu);
     return HINGE_OK;
 }
 
@@ -82,8 +98,11 @@ static hinge_status solve_all(struct training *job, hinge_certificate *certifica
     uint64_t values = 0;
     for (size_t p = 0; p < job->own.pr.n_problems && status == HINGE_OK; p++) {
         struct hm_run run;
+        bool has_margin = true;
         status = hm_solve(&run, job->net, &job->own, p, &job->watch, err);
-        HG_THEN(status, keep_solution(job, &run, err));
+        HG_THEN(status, settle_margin(job, &run, &has_margin, err));
+        if (status == HINGE_OK)
+            keep_solution(job, &run, has_margin);
         hm_count_as(job->net, HM_REST);
         if (status == HINGE_OK && certificate != NULL)
             status = hm_certify(&run, certificate, err);
@@ -193,6 +212,8 @@ static void fill_report(struct training *job, const hinge_model *model, hinge_re
              hg_kernel_row(pr->params.kernel.type)->told.keyword);
     if (job->watch.restored)
         hg_tell_path(r, ", from a checkpoint");
+    if (job->nu > 0)
+        hg_tell_path(r, ", margin from nu=%.9g", job->nu);
 }
 
 static hinge_status train(struct training *job, hinge_certificate *certificate, hinge_model **model, hinge_error *err)

@@ -258,10 +258,11 @@ TEST(test_other_tasks)
     check_task(&line, params, NULL);
 }
 
-/* Classes that are drawn, so that the reduced hulls mostly meet: a solution that is told to have a margin shows one. */
+/* Classes that are drawn, so that the reduced hulls mostly meet: a solution that is told to have a margin, for the nu
+ * asked for or another, shows one. */
 TEST(test_margins)
 {
-    size_t without = 0, sets = in_full() ? 150 : 50;
+    size_t without = 0, found = 0, sets = in_full() ? 150 : 50;
     for (uint64_t seed = 0; seed < sets; seed++) {
         uint64_t s = seed;
         struct set set = set_new(20 + draw(&s) % 100, 1 + draw(&s) % 5);
@@ -278,17 +279,29 @@ TEST(test_margins)
         struct training one = training_of(&set, params);
         run_ranks(1 + (int)(seed % 2), train_rank, &one);
         assert_string_equal(one.err.text, "");
+        const char *words = strstr(one.report.path, "margin from nu=");
+        double nu = words != NULL ? atof(words + strlen("margin from nu=")) : 0;
         without += one.report.outcome == HINGE_NO_MARGIN;
-        if (one.report.outcome != HINGE_CONVERGED)
+        found += nu > 0;
+        if (nu > 0 && seed < 10) { /* that of a training, but for both intervals' hundredth, and above what was asked */
+            hinge_report report;
+            fit(&set, &params, &report);
+            words = strstr(report.path, "margin from nu=");
+            assert_non_null(words);
+            assert_near(nu / atof(words + strlen("margin from nu=")), 1, 0.03);
+            assert_true(nu > params.nu && one.report.outcome == HINGE_NO_MARGIN);
+        }
+        if (one.report.outcome != HINGE_CONVERGED && nu == 0)
             continue;
         double *beta = fit_beta(one.model, set.n), sum = 0;
         for (size_t i = 0; i < set.n; i++)
             sum += fabs(beta[i]);
         for (size_t i = 0; i < set.n; i++)
             beta[i] /= sum;
-        if (!(least_product(&set, beta, params.nu) > 0))
-            fail_msg("seed %d, n %zu, d %zu: no margin, and told as converged", (int)seed, set.n, set.d);
+        if (!(least_product(&set, beta, nu > 0 ? nu : params.nu) > 0))
+            fail_msg("seed %d, n %zu, d %zu: no margin, and told as one", (int)seed, set.n, set.d);
     }
+    assert_true(found > without / 2);
     assert_true(without > sets / 3);
 }
 
