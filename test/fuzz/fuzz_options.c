@@ -16,6 +16,7 @@
 #include "tools/progress.c"
 #include "tools/ranges.c"
 #include "tools/train_report.c"
+#include "tools/train_targets.c"
 #define read_options read_train_options
 #include "tools/cmd_train.c"
 #undef FIELD
