@@ -111,6 +111,11 @@ TEST(test_roundings_are_no_coefficients)
     set(&qp, 0, 0, 0, -1e-9, 1e-9, DBL_EPSILON / 3); /* much of a narrow box is none */
     hg_qp_tidy(&qp, 0);
     assert_true(qp.beta[0][0] > 0);
+    qp.size = 1e10; /* of coefficients that are gone */
+    set(&qp, 0, 0, 0, -1e10, 1e10, 1e-8);
+    hg_qp_tidy(&qp, 0);
+    assert_true(qp.beta[0][0] > 0);
+    qp.size = 1;
     set(&qp, 0, 0, 0, -1, 1, 4 * DBL_EPSILON); /* may move F by more than a rounding does */
     hg_qp_tidy(&qp, 0);
     assert_true(qp.beta[0][0] > 0);
