@@ -1,6 +1,6 @@
 /*
- * The closest nu that has a margin, over ranks: what lib/train/margin.c finds for a training. Each nu that is tried is a
- * run of its own from the usual start; all ranks see the same of it, and go the same way.
+ * The closest nu that has a margin, over ranks: what lib/train/margin.c finds for a training. Each nu that is tried is
+ * a run of its own from the usual start; all ranks see the same of it, and go the same way.
  */
 #include "mpi/mpi_run.h"
 
