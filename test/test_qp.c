@@ -256,6 +256,27 @@ TEST(test_shrinking)
     assert_true(shrunk >= 10);
 }
 
+/* Points wake by the rows of what has changed while they rested: all kernel values that a run asks for are fewer than
+ * without shrinking, also where it is near its end as they go to rest. */
+TEST(test_waking_goes_on)
+{
+    enum { N = 1200 };
+    uint64_t values[2] = { 0 };
+    for (uint64_t seed = 1; seed <= 6; seed++)
+        for (int rests = 0; rests <= 1; rests++) {
+            struct problem p = problem_new(0, N, seed, 0.3, 0.3, 0.05);
+            struct hg_smo_options o = options(1e-3, 64);
+            o.cache_bytes = 1;
+            o.shrinking = rests != 0;
+            restart(&p);
+            struct hg_smo_result res = run(&p, HINGE_F64, &o);
+            check_optimum(&p, &res, 1e-3);
+            values[rests] += p.values;
+        }
+    print_message("values with shrinking: %.3f of those without\n", (double)values[1] / (double)values[0]);
+    assert_true((double)values[1] < 0.62 * (double)values[0]); /* 0.69 by sums over all of beta */
+}
+
 /* Nearly singular, and a start far away, in a corner of the box: some points are laid to rest too early and
  * must come back. What has converged must have converged for all points. */
 TEST(test_points_come_back)

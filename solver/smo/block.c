@@ -58,6 +58,7 @@ size_t hg_choose_q(double cost, size_t n, size_t asked, int layers)
 void hg_run_free(struct hg_run *r)
 {
     hg_free(r->active.point);
+    hg_free(r->known.g);
     hg_face_free(&r->w.face);
     hg_inner_free(&r->w.inner);
     hg_store_free(&r->store);
@@ -427,8 +428,9 @@ static hinge_status call_then(struct hg_run *r, hinge_error *err)
     r->first.rounds = r->report->rounds;
     r->first.error = r->report->error;
     memcpy(r->first.bias, r->res->bias, sizeof r->first.bias);
-    HG_TRY(HG_MAKE(err, "the gradient of a solution", HG_ARRAY(r->first.g, r->n), HG_ARRAY(r->first.known, r->n),
-                   HG_ARRAY(r->first.beta, r->n)));
+    if (r->known.g == NULL)
+        HG_TRY(HG_MAKE(err, "a gradient that is known", HG_ARRAY(r->known.g, r->n), HG_ARRAY(r->known.beta, r->n)));
+    HG_TRY(HG_MAKE(err, "the gradient of a solution", HG_ARRAY(r->first.g, r->n)));
     for (size_t at = 0; at < r->n; at++)
         r->first.g[r->active.point[at]] = r->active.g[at];
     hinge_status status = r->opt->then(r->opt->then_arg, r, r->first.g, r->res, err);
@@ -455,15 +457,15 @@ static hinge_status start_again(struct hg_run *r)
     r->active.m = r->n;
     r->w.n_moved = 0;
     hg_gather(r->first.g, sizeof *r->active.g, r->active.point, r->n, r->active.g);
-    memcpy(r->first.known, r->first.g, r->n * sizeof *r->first.g);
+    memcpy(r->known.g, r->first.g, r->n * sizeof *r->first.g);
     for (size_t at = 0; at < r->n; at++) {
-        r->first.beta[r->active.point[at]] = hg_qp_beta(r->first.qp, r->active.point[at]);
+        r->known.beta[r->active.point[at]] = hg_qp_beta(r->first.qp, r->active.point[at]);
         hg_set_offsets(r, at);
     }
     hg_rest_far(r);
     for (size_t at = 0; at < r->n && status == HINGE_OK; at++) {
         uint32_t i = r->active.point[at];
-        double delta = hg_qp_beta(r->qp, i) - r->first.beta[i];
+        double delta = hg_qp_beta(r->qp, i) - r->known.beta[i];
         if (delta != 0)
             r->w.moved[r->w.n_moved++] = (struct hg_move){ i, (uint32_t)at, delta };
         if (r->w.n_moved == r->w.q || (at + 1 == r->n && r->w.n_moved > 0)) {

@@ -30,7 +30,7 @@ static size_t find_changes(struct hg_run *r)
     size_t count = 0;
     for (size_t at = 0; at < r->n; at++) {
         uint32_t i = r->active.point[at];
-        double change = hg_qp_beta(r->qp, i) - r->first.beta[i];
+        double change = hg_qp_beta(r->qp, i) - r->known.beta[i];
         r->spare.point[count] = i;
         r->spare.coef[count] = change;
         count += change != 0;
@@ -39,26 +39,27 @@ static size_t find_changes(struct hg_run *r)
 }
 
 /* Keeps g, by point, with the beta that it belongs to: points that rest later, and come back, begin at it and add only
- * the rows of what has changed since (hg_compute_gradient). That is for problems near another one's solution
- * (hg_smo_again), where few coefficients change. */
+ * the rows of what has changed since (hg_compute_gradient). Of large trainings that is a tenth to a half of their
+ * support vectors (doc/tried.md), of problems near another one's solution (hg_smo_again) fewer. */
 void hg_note_known(struct hg_run *r)
 {
-    if (r->first.g == NULL)
-        return;
-    for (size_t at = 0; at < r->n; at++) {
+    for (size_t at = 0; at < r->n && r->known.g != NULL; at++) {
         uint32_t i = r->active.point[at];
-        r->first.known[i] = r->active.g[at];
-        r->first.beta[i] = hg_qp_beta(r->qp, i);
+        r->known.g[i] = r->active.g[at];
+        r->known.beta[i] = hg_qp_beta(r->qp, i);
     }
 }
 
 /* Sums over all of beta, or over what beta has changed by since g was known, where the rows of that g were the same
  * source and only points that rested are to be filled in (first > 0). Nothing is kept in the cache. The other order of
- * terms (backwards) is for the noise of an objective: two sums of the same terms differ by their rounding alone. */
+ * terms (backwards) is for the noise of an objective: two sums of the same terms differ by their rounding alone. Where
+ * as many coefficients have changed as there are, the sum is made from scratch. */
 hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards)
 {
-    bool goes_on = r->first.g != NULL && first > 0 && source == r->rows;
-    size_t n_sv = goes_on ? find_changes(r) : hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
+    bool goes_on = r->known.g != NULL && first > 0 && source == r->rows;
+    size_t n_sv = hg_qp_support(r->qp, r->active.point, NULL, NULL), changes = goes_on ? find_changes(r) : SIZE_MAX;
+    goes_on = changes < n_sv;
+    n_sv = goes_on ? changes : hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
     struct hg_how how = hg_store_how(&r->store);
     r->doubts.unseen = first == 0 ? 0 : r->doubts.unseen;
     for (size_t k = 0, last = n_sv; backwards && k + 1 < last--; k++) {
@@ -71,7 +72,7 @@ hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_
     }
     const struct hg_active *a = &r->active;
     if (goes_on)
-        hg_gather(r->first.known, sizeof *a->g, a->point + first, a->m - first, a->g + first);
+        hg_gather(r->known.g, sizeof *a->g, a->point + first, a->m - first, a->g + first);
     else
         memset(a->g + first, 0, (a->m - first) * sizeof *a->g);
     return hg_rows_apply(source, r->spare.point, n_sv, r->spare.coef, a->point + first, a->m - first, a->g + first,

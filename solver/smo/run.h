@@ -108,12 +108,16 @@ struct hg_first {
     const struct hg_qp *qp;
     double *g;             /* [n] K beta there, by point; NULL: it is not solved yet */
     double bias[2], error; /* of its F, as it was proven */
-    double *known, *beta; /* [n] by point: K beta of this beta, on the way of the other: points at rest go on from it */
-    uint64_t rounds;      /* of it and of the others so far: the ages of rows and of W go on */
+    uint64_t rounds;       /* of it and of the others so far: the ages of rows and of W go on */
+};
+
+/* What is known of g of all points: K beta of a beta that the run has come by. Points at rest go on from it. */
+struct hg_known {
+    double *g, *beta; /* [n] by point, one block; NULL: no point has rested, or there is no room */
 };
 
 /* A run of block SMO. What the caller gave (rows to report) is borrowed and must stay; the arrays of active, w, doubts,
- * spare and kept are one block, of which active.point is the owner; store, w.inner and w.face own theirs. */
+ * spare and kept are one block, of which active.point is the owner; store, w.inner, w.face and known own theirs. */
 struct hg_run {
     struct hg_rows *rows, *exact; /* the same where rows are in f64 */
     struct hg_qp *qp;
@@ -135,6 +139,7 @@ struct hg_run {
     size_t newton_bytes; /* of its largest block */
     struct hg_spare spare;
     struct hg_first first;
+    struct hg_known known;
 };
 
 /* Says whether the run is to end early: by its time, or by a word of the caller. The clock is not looked at. */
@@ -274,7 +279,7 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work);
  * at most twice what it would with foresight. */
 void hg_consider_shrinking(struct hg_run *r);
 
-/* Notes g, of all points, as known, where there is a first problem. */
+/* Notes g, of all points, as known, where there is room. */
 void hg_note_known(struct hg_run *r);
 
 /* Lets points rest at the start of a problem near another one's solution: those that are far from violating there. */

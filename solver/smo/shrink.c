@@ -6,12 +6,14 @@
  * points stay active.
  *
  * A point that rests stays in the list, behind the active ones, but has no gradient: g, up and down are by position,
- * and only the first m positions hold. When it wakes, its gradient is summed anew from all of beta, or goes on from
- * what is known of it (hg_note_known).
+ * and only the first m positions hold. When it wakes, its gradient goes on from what was known as the first points went
+ * to rest (hg_note_known), or is summed anew from all of beta.
  */
 #include "solver/smo/run.h"
 
 #include <string.h>
+
+enum { WOKEN = 4 }; /* of so many support vectors one is taken to change while points rest */
 
 /* Says whether a point is part of no violating pair in any layer: F up > max F down and F down < min F up, so neither
  * direction of it makes a pair with any other point. Points of W stay: the next round loads their gradient. */
@@ -49,9 +51,15 @@ static size_t part_resting(struct hg_run *r, size_t first, size_t end)
     return kept;
 }
 
-/* Lets all active points rest that may; rows in the cache are as wide as before, and are forgotten. */
+/* Lets all active points rest that may; rows in the cache are as wide as before, and are forgotten. What is known of g
+ * stays that of the time when all were active, one beta for all of them. */
 static void shrink(struct hg_run *r)
 {
+    if (r->active.m == r->n && r->first.g == NULL) {
+        if (r->known.g == NULL && HG_ROOM(HG_ARRAY(r->known.g, r->n), HG_ARRAY(r->known.beta, r->n)))
+            r->report->memory_bytes += 2 * r->n * sizeof *r->known.g;
+        hg_note_known(r);
+    }
     r->active.m = part_resting(r, 0, r->active.m);
     hg_store_change(&r->store, r->active.m);
     r->active.waste = 0;
@@ -96,10 +104,12 @@ static struct hg_rows *waking_source(const struct hg_run *r)
 
 /* Adds up what the rounds since the last look have spent on points that may rest, and shrinks once it exceeds
  *
- *     later = (1 + cost) n_sv (points that rest already, or may)  +  what the cached rows are worth
+ *     later = (1 + cost) n_sv / WOKEN (points that rest already, or may)  +  what the cached rows are worth
  *
- * which is what it takes to wake them all at the end, and to make rows again that shrinking forgets. Fewer than an
- * eighth of the active points are not worth a list of columns of their own. */
+ * which is what it takes to wake them all at the end, as far as coefficients change until then, and to make rows again
+ * that shrinking forgets. It is all of n_sv where rows are kept, which then lose their use, and for two sums, which let
+ * points rest that should not. Fewer than an eighth of the active points are not worth a list of columns of their own
+ * (doc/tried.md). */
 void hg_consider_shrinking(struct hg_run *r)
 {
     if (!r->opt->shrinking || r->w.n == r->active.m || !hg_looks_around(r))
@@ -108,8 +118,9 @@ void hg_consider_shrinking(struct hg_run *r)
     for (size_t at = 0; at < r->active.m; at++)
         resting += may_rest(r, at);
     r->active.waste += (double)hg_every(r) * r->store.work * (double)resting;
-    double later = (1 + waking_source(r)->cost) * (double)n_sv * (double)(r->n - r->active.m + resting) +
-                   hg_store_worth(&r->store); /* waking the points, and rows that are held no longer */
+    bool few = r->qp->layers == 1 && waking_source(r) == r->rows && r->store.cache.n_slots == 0;
+    double woken = (double)(n_sv / (few ? WOKEN : 1)) * (double)(r->n - r->active.m + resting);
+    double later = (1 + waking_source(r)->cost) * woken + hg_store_worth(&r->store); /* and rows held no longer */
     if (resting > r->active.m / 8 && r->active.waste > later)
         shrink(r);
 }
