@@ -14,14 +14,14 @@
  *     -1 2:1
  *
  * What LIBSVM has no words for stands under keys of hinge's own, which it refuses: hinge_label, hinge_kernel (the name
- * of the caller's own, or what a combined one is made of, kernel_text.c), hinge_multiclass one_vs_rest (a coefficient and
- * a rho a class), hinge_targets (so many coefficients a vector, and rho), hinge_scale_factor and hinge_scale_offset, with
- * them hinge_scale_origin and hinge_scale_base or neither (a number a feature), hinge_training (parameters). Of the line
- * "SV" LIBSVM reads the first word only, so that more may stand in it: "SV hinge_features 5", the number of features
- * where no support vectors tell it; "SV hinge_tau 0.9", the level of a quantile regression, which is an epsilon_svr to
- * LIBSVM and predicts as one; "SV hinge_names 2 1 length width species", the names of two features and of one target;
- * last "SV hinge_words cat dog", the words that the labels 1 and 2 stand for. In these %20 is a blank and %25 a percent
- * sign.
+ * of the caller's own, or what a combined one is made of, kernel_text.c), hinge_multiclass one_vs_rest (a coefficient
+ * and a rho a class), hinge_targets (so many coefficients a vector, and rho), hinge_scale_factor and
+ * hinge_scale_offset, with them hinge_scale_origin and hinge_scale_base or neither (a number a feature), hinge_training
+ * (parameters). Of the line "SV" LIBSVM reads the first word only, so that more may stand in it: "SV hinge_features 5",
+ * the number of features where no support vectors tell it; "SV hinge_tau 0.9", the level of a quantile regression,
+ * which is an epsilon_svr to LIBSVM and predicts as one; "SV hinge_names 2 1 length width species", the names of two
+ * features and of one target; last "SV hinge_words cat dog", the words that the labels 1 and 2 stand for. In these %20
+ * is a blank and %25 a percent sign.
  */
 #include "lib/model/model.h"
 #include "lib/data/params.h"
