@@ -247,26 +247,32 @@ TEST(bounds_hold)
     assert_true(bounded > rows / 2);
 }
 
-/* Where differences of features lose what bounds of them count: far from the origin, where vectors are rounded alike in
- * all features, and of many features, whose sums are rounded alike. Every bound is told, and most are near. */
+/* Where differences of features, in three kernels, lose what bounds of them count: far from the origin, where vectors
+ * are rounded alike in all features, and of many features, whose sums are rounded alike. Every bound is told, and most
+ * are near. */
 TEST(bounds_of_differences)
 {
     static const size_t features[] = { 1, 3, 40, 300, 1000 };
-    size_t bounded = 0, rows = 0;
-    for (uint64_t number = 5200010; number < 5200060; number++) {
+    size_t bounded[3] = { 0 }, rows[3] = { 0 };
+    for (uint64_t number = 5200010; number < 5200070; number++) {
         uint64_t seed = number;
+        hinge_kernel k = hinge_kernel_laplacian(1);
+        int kind = number / 30 % 2 ? 1 : (int)(number % 8);
         size_t d = features[number % 5], n = 150 + draw(&seed) % 100;
         double far = pow(10, (double)(draw(&seed) % 6)), gamma = 0.1 * draw_unit(&seed) / (double)d;
-        struct set sv = hard_set(1, n, d, &seed), x = hard_set(1, 6, d, &seed);
+        struct set sv = hard_set(kind, n, d, &seed), x = hard_set(kind, 6, d, &seed);
+        k.type = number % 3 == 0 ? HINGE_LAPLACIAN : number % 3 == 1 ? HINGE_CHI2 : HINGE_TANIMOTO;
+        k.gamma = gamma;
         for (size_t i = 0; i < n * d; i++)
             sv.x[i] = far + sv.x[i];
         for (size_t i = 0; i < x.n * d; i++)
             x.x[i] = far + x.x[i];
-        hinge_model *m = model_of(HINGE_ONE_CLASS, hinge_kernel_laplacian(gamma), &sv, 10, 0.5, &seed);
-        check_bounds(m, &x, &bounded, number);
-        rows += 4 * x.n;
+        hinge_model *m = model_of(HINGE_ONE_CLASS, k, &sv, 10, 0.5, &seed);
+        check_bounds(m, &x, &bounded[number % 3], number);
+        rows[number % 3] += 4 * x.n;
     }
-    assert_true(bounded > rows / 2);
+    for (int kernel = 0; kernel < 3; kernel++)
+        assert_true(bounded[kernel] > rows[kernel] / 3);
 }
 
 /* Tangents (lib/model/doubt.c) are nowhere below what they bound. */

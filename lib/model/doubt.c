@@ -104,6 +104,25 @@ static void bound_values(const hinge_model *m, const struct hg_lengths *x, bool 
     }
 }
 
+/* Bounds the error of a value of Tanimoto's kernel or chi2, whatever z is; infinite where vectors are next to nothing,
+ * or too long. Tanimoto's is (1 - v) / (1 + v), whose slope is at most 2, of the share v = sum |x - z| / sum (|x| +
+ * |z|): rounded vectors move it by two halves of an ulp, terms and sums by one each above and below, and the division
+ * by one. The terms of chi2's t change by at most three times what x or z change by; what else is lost is a share of t,
+ * and t exp(-t) is at most 0.37. */
+static double difference_error(const hinge_model *m, const struct hg_lengths *x)
+{
+    double n = fmin(fmin(x->nonzeros + (double)m->most_nonzeros, (double)m->d), HG_STRETCH), gamma = m->kernel.gamma;
+    double sums = n + floor((double)(m->d + HG_STRETCH - 1) / HG_STRETCH), sizes = x->absolute + m->largest_norm;
+    if (!(x->norm <= 0x1p100))
+        return INFINITY;
+    if (hg_kernel_row(m->kernel.type)->difference == HG_DIFFERENCE_SHARE)
+        return x->absolute >= 0x1p-60 ? 1.01 * ULP * (4 * sums + 13) : INFINITY;
+    double moved = ULP * 3 * gamma * sizes + 4 * gamma * (double)m->d * FLT_MIN;
+    if (!(moved + ULP * (sums + 5) * fmin(gamma * sizes, 88) <= 0.25))
+        return INFINITY;
+    return 1.3 * (moved + ULP * 0.37 * (sums + 5)) + 8 * ULP;
+}
+
 /* Bounds the error of f = sum coef K(x, z) in f32: of values, and of their sums with coefficients: one rounding of each
  * coefficient, and five of a panel's products and their sum (hg_sums), or a tile's, by GEMM; f64 adds next to nothing.
  * Kernels of dot products: the largest error of a value for |<x, z>| <= |x| |z|, times coef_sum. */
@@ -127,6 +146,8 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, const struct hg_lengths *x,
     double dot = any_order || !(running < n * length) ? n : running / length;
     double error = hg_kernel_error_by(&m->kernel, HINGE_F32, (1.01 + 2 * n * ULP) * ULP * (dot + 1), product);
     double most = hg_kernel_most(&m->kernel, product);
+    if (row->source == HG_FROM_DIFFERENCES)
+        error = difference_error(m, x);
     for (int k = 0; k < HG_TANGENTS; k++)
         doubt.rest[k] = error + sums * ULP * most;
     doubt.least *= fmax(most, 1);
