@@ -79,8 +79,8 @@ struct hg_extent {
     uint64_t first, line; /* of .npy, where rows begin, and the bytes of each; of text 0 */
 };
 
-/* Unpacks a file once, and says whether it can be read by parts: one whose first bytes tell how to read the rest. Nothing
- * of it is kept. most: refused are more bytes. */
+/* Unpacks a file once, and says whether it can be read by parts: one whose first bytes tell how to read the rest.
+ * Nothing of it is kept. most: refused are more bytes. */
 hinge_status hg_data_measure(const char *path, const struct hg_bytes *packed, size_t most,
                              const hinge_data_options *options, struct hg_extent *extent, bool *splits,
                              hinge_error *err);
