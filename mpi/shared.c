@@ -27,7 +27,8 @@ struct shared {
     size_t *index;  /* [x.rows] columns of a kernel matrix; or NULL */
     struct kept {   /* [n_problems] checkpoints; NULL: there are none */
         struct hm_save save;
-        double at; /* when it was written, on hg_now's clock */
+        double at;  /* when it was written, on hg_now's clock */
+        bool found; /* the training went on from it */
     } * kept;
     size_t n_problems;
     double every;         /* seconds from one to the next */
@@ -137,14 +138,17 @@ static hinge_status take(struct hg_peers *peers, size_t problem, struct hg_qp *q
     struct hm_save *save = &s->kept[problem].save;
     uint64_t told;
     hinge_status status = HINGE_OK;
-    if (s->n_problems > 1)
-        return hm_restore_whole(save, qp, found, err);
+    if (s->n_problems > 1) {
+        status = hm_restore_whole(save, qp, found, err);
+        s->kept[problem].found = *found;
+        return status;
+    }
     if (peers->rank == 0)
         status = hm_restore_whole(save, qp, found, &peers->err);
     HG_TRY(peers->failed = hm_agree(s->net, status, &peers->err));
     told = *found;
     s->net->broadcast(s->net, &told, sizeof told, 0);
-    *found = told != 0;
+    *found = s->kept[problem].found = told != 0;
     for (int l = 0; l < qp->layers && *found; l++)
         s->net->broadcast(s->net, qp->beta[l], qp->n * sizeof(double), 0);
     return HINGE_OK;
@@ -181,7 +185,8 @@ static hinge_status open_checkpoints(struct shared *s, const hinge_params *p, co
     s->every = options->every > 0 ? options->every : 600;
     HG_TRY(HM_MAKE(s->net, err, "checkpoints", HG_ZEROS(s->kept, s->n_problems)));
     for (size_t k = 0; k < s->n_problems; k++)
-        s->kept[k] = (struct kept){ { .folder = options->checkpoint, .problem = k, .identity = identity }, hg_now() };
+        s->kept[k] =
+            (struct kept){ { .folder = options->checkpoint, .problem = k, .identity = identity }, hg_now(), false };
     return HINGE_OK;
 }
 
@@ -375,6 +380,13 @@ static hinge_status train(struct shared *s, const double *y, const hinge_params 
     }
     HG_TRY(hm_agree(s->net, status, err));
     hg_tell_path(report, ", %d ranks", s->net->ranks);
+    struct hm_sum sum = { 0 };
+    for (size_t k = 0; s->kept != NULL && k < s->n_problems; k++)
+        sum.most[0].key |= s->kept[k].found;
+    if (s->kept != NULL)
+        s->net->sum(s->net, &sum);
+    if (sum.most[0].key != 0)
+        hg_tell_path(report, ", from a checkpoint");
     return options->certificate != NULL ? certify(s, *model, y, p, options->certificate, err) : HINGE_OK;
 }
 
