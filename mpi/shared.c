@@ -28,12 +28,12 @@ struct shared {
     struct kept {   /* [n_problems] checkpoints; NULL: there are none */
         struct hm_save save;
         double at;  /* when it was written, on hg_now's clock */
-        bool found; /* the training went on from it */
     } * kept;
     size_t n_problems;
     double every;         /* seconds from one to the next */
-    pthread_mutex_t lock; /* of unsaved, */
-    hinge_error unsaved;  /* why one was not written */
+    pthread_mutex_t lock; /* of unsaved and restored: */
+    hinge_error unsaved;  /* why one was not written; */
+    bool restored;        /* a problem of this rank went on from one */
 };
 
 /* ---- peers ------------------------------------------------------------------------------------------------------- */
@@ -131,24 +131,30 @@ static bool keep(struct hg_peers *peers, size_t problem, const struct hg_qp *qp,
     return false;
 }
 
+/* Restores a problem of this rank's own. */
+static hinge_status take_own(struct shared *s, size_t problem, struct hg_qp *qp, bool *found, hinge_error *err)
+{
+    hinge_status status = hm_restore_whole(&s->kept[problem].save, qp, found, err);
+    pthread_mutex_lock(&s->lock);
+    s->restored |= *found;
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
 /* Does hg_peers.take. One problem is read by rank 0, so that all go on from the same. */
 static hinge_status take(struct hg_peers *peers, size_t problem, struct hg_qp *qp, bool *found, hinge_error *err)
 {
-    const struct shared *s = peers->arg;
-    struct hm_save *save = &s->kept[problem].save;
+    struct shared *s = peers->arg;
     uint64_t told;
     hinge_status status = HINGE_OK;
-    if (s->n_problems > 1) {
-        status = hm_restore_whole(save, qp, found, err);
-        s->kept[problem].found = *found;
-        return status;
-    }
+    if (s->n_problems > 1)
+        return take_own(s, problem, qp, found, err);
     if (peers->rank == 0)
-        status = hm_restore_whole(save, qp, found, &peers->err);
+        status = take_own(s, problem, qp, found, &peers->err);
     HG_TRY(peers->failed = hm_agree(s->net, status, &peers->err));
     told = *found;
     s->net->broadcast(s->net, &told, sizeof told, 0);
-    *found = s->kept[problem].found = told != 0;
+    *found = told != 0;
     for (int l = 0; l < qp->layers && *found; l++)
         s->net->broadcast(s->net, qp->beta[l], qp->n * sizeof(double), 0);
     return HINGE_OK;
@@ -378,14 +384,10 @@ static hinge_status train(struct shared *s, const double *y, const hinge_params 
         if (err != NULL)
             *err = s->unsaved;
     }
-    HG_TRY(hm_agree(s->net, status, err));
+    struct hm_sum sum = { .most = { [1] = { s->restored, 0 } } };
+    HG_TRY(hm_agreed_with(s->net, status, &sum, err));
     hg_tell_path(report, ", %d ranks", s->net->ranks);
-    struct hm_sum sum = { 0 };
-    for (size_t k = 0; s->kept != NULL && k < s->n_problems; k++)
-        sum.most[0].key |= s->kept[k].found;
-    if (s->kept != NULL)
-        s->net->sum(s->net, &sum);
-    if (sum.most[0].key != 0)
+    if (sum.most[1].key != 0)
         hg_tell_path(report, ", from a checkpoint");
     return options->certificate != NULL ? certify(s, *model, y, p, options->certificate, err) : HINGE_OK;
 }

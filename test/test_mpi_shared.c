@@ -335,6 +335,8 @@ static void check_checkpoint(struct job whole)
         rest.stopped_rank = -1;
         run_ranks(5 - ranks, train_rank, &rest);
         assert_int_equal(rest.report.outcome, HINGE_CONVERGED);
+        assert_non_null(strstr(rest.report.path, ", from a checkpoint"));
+        assert_null(strstr(begun.report.path, "checkpoint"));
         assert_true(rest.report.rounds < whole.report.rounds);
         assert_close(rest.report.objective, whole.report.objective, 1e-3);
         assert_true(rest.certificate.kkt <= 1.06 * rest.params.eps * (rest.params.task == HINGE_NU_SVC ? 1e3 : 1));
