@@ -323,7 +323,7 @@ static void check_checkpoint(struct job whole)
     begun.calls = (int)(whole.report.rounds / (whole.report.n_problems > 1 ? 8 : 2));
     for (int ranks = 1; ranks <= 4; ranks++) {
         begun.stopped_rank = -1;
-        begun.every = 1e-9; /* after each round, which changes nothing */
+        begun.every = ranks == 3 ? 1e-9 : 0; /* after each round, which changes nothing */
         run_ranks(ranks, train_rank, &begun);
         assert_same_model(begun.model, whole.model);
         empty_folder();
