@@ -27,7 +27,7 @@ struct shared {
     size_t *index;  /* [x.rows] columns of a kernel matrix; or NULL */
     struct kept {   /* [n_problems] checkpoints; NULL: there are none */
         struct hm_save save;
-        double at;  /* when it was written, on hg_now's clock */
+        double at; /* when it was written, on hg_now's clock */
     } * kept;
     size_t n_problems;
     double every;         /* seconds from one to the next */
@@ -191,8 +191,7 @@ static hinge_status open_checkpoints(struct shared *s, const hinge_params *p, co
     s->every = options->every > 0 ? options->every : 600;
     HG_TRY(HM_MAKE(s->net, err, "checkpoints", HG_ZEROS(s->kept, s->n_problems)));
     for (size_t k = 0; k < s->n_problems; k++)
-        s->kept[k] =
-            (struct kept){ { .folder = options->checkpoint, .problem = k, .identity = identity }, hg_now(), false };
+        s->kept[k] = (struct kept){ { .folder = options->checkpoint, .problem = k, .identity = identity }, hg_now() };
     return HINGE_OK;
 }
 
