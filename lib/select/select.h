@@ -227,6 +227,22 @@ hinge_status hg_select_margins(struct hg_selecting *s, hinge_grid_point *point, 
 /* What makes decision values of a part's g: f = (g + bias) factor. */
 void hg_part_bias(const struct hg_problem *pr, const struct hg_part *part, double *bias, double *factor);
 
+/* ---- drop.c ---------------------------------------------------------------------------------------------------- */
+
+/* Says whether a point may be the best: its scores are known. */
+bool hg_is_scored(const hinge_grid_point *point);
+/* Says whether a beats b, or NULL: by score, then by simplicity, then by place in the table. */
+bool hg_point_beats(const struct hg_selecting *s, const hinge_grid_point *a, const hinge_grid_point *b);
+/* Returns the best point of all, or by one_se the simplest within a standard error of it; NULL: none has a score. */
+const hinge_grid_point *hg_best_point(const struct hg_selecting *s);
+/* Sets the state of a point the rest of whose folds need not be trained. */
+void hg_drop_point(const struct hg_selecting *s, hinge_grid_point *point);
+/* Says whether a point whose folds are all trained would have been dropped without the last of them, or so it seems. */
+bool hg_would_be_dropped(const struct hg_selecting *s);
+/* Counts the points of a line in a row that are worse and worse; drops those behind two such; false: it stays. */
+void hg_follow_line(struct hg_selecting *s);
+bool hg_drop_with_line(const struct hg_selecting *s, hinge_grid_point *point);
+
 /* ---- select.c ---------------------------------------------------------------------------------------------------- */
 
 /* Is hinge_select by the team of the caller. tries: points are tried; otherwise they are listed, scored where options
