@@ -244,6 +244,13 @@ static size_t model_bytes(const hinge_model *m)
            (m->merged != NULL ? model_bytes(m->merged) : 0);
 }
 
+/* Counts the vectors in f64 that stood beside the bytes made of them (hg_model_narrow), for data of a type. */
+static size_t narrowed_bytes(const hinge_model *m, hinge_dtype type)
+{
+    bool were_f64 = hg_model_sv_type(m->n_sv, m->d, type) == HINGE_F64;
+    return were_f64 && m->sv_type != HINGE_F64 ? m->n_sv * m->d * sizeof(double) : 0;
+}
+
 /* Adds up the reports of all problems: sums of work, the worst of outcomes, the largest violation. Memory is that of
  * one problem, times threads where they run side by side, or of their common start if that had more, and then of
  * points, copy and model. */
@@ -275,11 +282,11 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
     r->threads = hg_threads(t->params->threads);
     r->cache_bytes = t->cache_bytes;
     r->rows_computed = (uint64_t)(rows_computed + 0.5);
-    r->memory_bytes =
-        HG_MAX(r->memory_bytes * (hg_side_by_side(t) ? (size_t)t->threads : 1), t->begun_bytes) + pr->n * 64 +
-        (r->distinct < pr->n ? r->distinct * 128 : 0) + /* the points of equal rows, and their program */
-        hg_hamming_bytes(&t->copy.hamming) +
-        (t->copy.values != NULL ? r->distinct * (t->copy.points.x.stride + 1) * sizeof(float) : 0) + model_bytes(m);
+    r->memory_bytes = HG_MAX(r->memory_bytes * (hg_side_by_side(t) ? (size_t)t->threads : 1), t->begun_bytes);
+    r->memory_bytes += pr->n * 64 + hg_hamming_bytes(&t->copy.hamming) + model_bytes(m) + narrowed_bytes(m, pr->x.type);
+    r->memory_bytes += r->distinct < pr->n ? r->distinct * 128 : 0; /* the points of equal rows, and their program */
+    if (t->copy.values != NULL)
+        r->memory_bytes += r->distinct * (t->copy.points.x.stride + 1) * sizeof(float);
     memcpy(r->blas, machine.blas, sizeof r->blas);
     r->blas_slow = machine.blas_slow;
     r->seconds = hg_now() - t->begin;
