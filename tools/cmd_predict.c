@@ -152,9 +152,9 @@ static void score(const struct predict_settings *s, struct predict_run *run)
     hinge_data whole = run->data;
     whole.x.rows = run->n;
     whole.y = run->truth;
+    warn_of_unknown_labels(s->test_path, &whole, run->model);
     if (!run->scored)
         return;
-    warn_of_unknown_labels(s->test_path, &whole, run->model);
     run->score =
         score_predictions(hinge_model_task(run->model), hinge_model_tau(run->model), run->n, run->labels, run->truth);
 }

@@ -168,27 +168,34 @@ static void json_task(struct json *j, const struct train_settings *s, const stru
     json_put(j, "eps %g", p->eps);
 }
 
+/* Writes the classes of a two-class problem, "1, 2" or "1, rest". */
+static void name_classes(const hinge_model *model, size_t p, char *name, size_t size)
+{
+    char rooms[2][LABEL_ROOM];
+    const hinge_words *words = hinge_model_words(model);
+    const double *labels = hinge_model_labels(model);
+    size_t a, b;
+    problem_classes(model, p, &a, &b);
+    snprintf(name, size, "%.40s, %.40s", label_text(words, labels[a], 17, rooms[0]),
+             b == SIZE_MAX ? "rest" : label_text(words, labels[b], 17, rooms[1]));
+}
+
 /* Lists the two-class problems of a training that was ended which have not begun, and returns how many they are; all
  * in room, unless they are too many for it. */
 static size_t list_unbegun(const struct train_run *run, struct json *j, char *room, size_t size)
 {
     const hinge_model *model = run->model;
-    size_t count = 0, a, b, n = model && run->report.outcome != HINGE_CONVERGED ? hinge_model_n_problems(model) : 0;
+    size_t count = 0, n = model && run->report.outcome != HINGE_CONVERGED ? hinge_model_n_problems(model) : 0;
     *room = '\0';
     for (size_t p = 0; p < n && n > 1; p++) {
-        char rooms[2][LABEL_ROOM], name[100];
+        char name[100];
         size_t used = strlen(room);
         if (problem_begun(model, p))
             continue;
-        if (hinge_model_n_targets(model) == 0)
-            problem_classes(model, p, &a, &b);
         if (hinge_model_n_targets(model) > 0)
             snprintf(name, sizeof name, "target %zu", p + 1);
         else
-            snprintf(name, sizeof name, "%.40s, %.40s",
-                     label_text(hinge_model_words(model), hinge_model_labels(model)[a], 17, rooms[0]),
-                     b == SIZE_MAX ? "rest"
-                                   : label_text(hinge_model_words(model), hinge_model_labels(model)[b], 17, rooms[1]));
+            name_classes(model, p, name, sizeof name);
         if (j)
             json_text(j, NULL, name);
         if (used + strlen(name) + 8 < size)

@@ -119,7 +119,8 @@ hinge_status hinge_linear_model(hinge_model **model, const double *w, size_t d, 
     m->class_sv[0] = 1;
     m->coef[0] = 1;
     m->rho[0] = -b;
-    memcpy(m->sv, w, d * sizeof *w);
+    if (d > 0)
+        memcpy(m->sv, w, d * sizeof *w);
     hinge_status status = hg_model_finish(m, 1, err);
     if (status == HINGE_OK)
         *model = m;

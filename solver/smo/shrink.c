@@ -119,7 +119,7 @@ void hg_consider_shrinking(struct hg_run *r)
         resting += may_rest(r, at);
     r->active.waste += (double)hg_every(r) * r->store.work * (double)resting;
     bool few = r->qp->layers == 1 && waking_source(r) == r->rows && r->store.cache.n_slots == 0;
-    double woken = (double)(n_sv / (few ? WOKEN : 1)) * (double)(r->n - r->active.m + resting);
+    double woken = (double)n_sv / (few ? WOKEN : 1) * (double)(r->n - r->active.m + resting);
     double later = (1 + waking_source(r)->cost) * woken + hg_store_worth(&r->store); /* and rows held no longer */
     if (resting > r->active.m / 8 && r->active.waste > later)
         shrink(r);
