@@ -65,20 +65,16 @@ size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *po
 
 /* Takes an entry for at 0, hi or lo, in this order, where it is no further away than
  *
- *     tiny = min(max(most, 2^-52 largest), 8 * 2^-52 * min(size, hi - lo)), size: the largest |beta| so far
+ *     tiny = min(most, 8 * 2^-52 * min(size, hi - lo)), size: the largest |beta| so far
  *
- * Steps of two entries leave roundings of the larger one in the smaller one, hence size; a rounding of the largest
- * that there is now is never kept, as the largest's own moves F as much; the box's width keeps the ends of a narrow box
- * apart. size only grows, over all calls, as do the roundings that beta carries. Of two layers (nu-SVR: both signs of a
- * point) b_1 + b_2 may be such a rounding too, and is made 0 by the second. */
+ * Steps of two entries leave roundings of the larger one in the smaller one, hence size; the box's width keeps the ends
+ * of a narrow box apart. size only grows, over all calls, as do the roundings that beta carries. Of
+ * two layers (nu-SVR: both signs of a point) b_1 + b_2 may be such a rounding too, and is made 0 by the second. */
 void hg_qp_tidy(struct hg_qp *qp, double most)
 {
-    double largest = 0;
     for (int l = 0; l < qp->layers; l++)
         for (size_t i = 0; i < qp->n; i++)
-            largest = HG_MAX(largest, fabs(qp->beta[l][i]));
-    qp->size = HG_MAX(qp->size, largest);
-    most = HG_MAX(most, DBL_EPSILON * largest);
+            qp->size = HG_MAX(qp->size, fabs(qp->beta[l][i]));
     for (int l = 0; l < qp->layers; l++)
         for (size_t i = 0; i < qp->n; i++) {
             double *beta = &qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];

@@ -15,6 +15,7 @@
  */
 #include "solver/smo/run.h"
 
+#include <float.h>
 #include <string.h>
 
 /* Returns the steps after which a run ends, whatever it gains: a fraction of a second's for small problems, and for
@@ -353,14 +354,18 @@ static hinge_status begin(struct hg_run *r)
     return status;
 }
 
-/* Tidies beta by at most eps / (1000 n max K(x, x)) an entry: |K_ij| is at most the largest diagonal value, so that n
- * such moves change no F by more than eps / 1000. */
+/* Tidies beta by at most max(eps / (1000 n), 2^-52 max |beta_i| K_ii) / max K(x, x) an entry: |K_ij| is at most the
+ * largest diagonal value, so that such a move changes no F by more than that, n of them by eps / 1000, or by what a term
+ * of some F is rounded by anyway. */
 void hg_tidy(struct hg_run *r)
 {
-    double largest = 0;
-    for (size_t i = 0; i < r->n; i++)
+    double largest = 0, term = 0;
+    for (size_t i = 0; i < r->n; i++) {
         largest = HG_MAX(largest, fabs(r->doubts.diagonal[i]));
-    hg_qp_tidy(r->qp, r->opt->eps / (1000 * (double)r->n * largest)); /* infinite for a kernel of 0 */
+        term = HG_MAX(term, fabs(hg_qp_beta(r->qp, i) * r->doubts.diagonal[i]));
+    }
+    double most = HG_MAX(r->opt->eps / (1000 * (double)r->n), DBL_EPSILON * term);
+    hg_qp_tidy(r->qp, most / largest); /* infinite for a kernel of 0 */
 }
 
 /* Makes the result of what the run has come to. A torn gradient tells no objective, and its bias comes from W alone.
