@@ -57,9 +57,10 @@ void hg_note_known(struct hg_run *r)
 hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards)
 {
     bool goes_on = r->known.g != NULL && first > 0 && source == r->rows;
-    size_t n_sv = hg_qp_support(r->qp, r->active.point, NULL, NULL), changes = goes_on ? find_changes(r) : SIZE_MAX;
-    goes_on = changes < n_sv;
-    n_sv = goes_on ? changes : hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
+    size_t n_sv = goes_on ? find_changes(r) : 0;
+    goes_on = goes_on && n_sv < hg_qp_support(r->qp, r->active.point, NULL, NULL);
+    if (!goes_on)
+        n_sv = hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
     struct hg_how how = hg_store_how(&r->store);
     r->doubts.unseen = first == 0 ? 0 : r->doubts.unseen;
     for (size_t k = 0, last = n_sv; backwards && k + 1 < last--; k++) {
