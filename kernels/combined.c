@@ -38,10 +38,11 @@ static hinge_matrix columns_of(const hinge_matrix *x, size_t first, size_t count
     return some;
 }
 
+static const struct hg_points any = { 0 }; /* the choice of a part's maker does not hang on them */
+
 /* Chooses the part's tiler. */
 static void take_tiler(const struct hg_tiler *t, size_t k, struct piece *p)
 {
-    static const struct hg_points any = { 0 };
     hinge_kernel_part part = hg_kernel_part(&t->kernel, k);
     *p = (struct piece){ .tiler = { part.kernel, t->maps, t->type, part.count },
                          .factor = part.factor,
@@ -254,7 +255,6 @@ static struct hg_cost cost(const struct hg_tiler *t, const struct hg_points *poi
     (void)points;
     for (size_t k = 0; k < t->kernel.n_parts; k++) {
         take_tiler(t, k, &p);
-        static const struct hg_points any = { 0 };
         struct hg_cost one = p.tiler.maker->cost(&p.tiler, &any);
         all.reads += one.reads + 0.5;
         all.products += one.products;
