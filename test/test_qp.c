@@ -94,8 +94,8 @@ TEST(test_project)
     assert_near(hg_qp_violation(&qp, g), 0, 0);
 }
 
-/* What steps of two coefficients leave of 1 - 1 goes where the caller says that so much moves no F, and then the bias is
- * half way between what the others allow; otherwise it stays, as its K may be large. */
+/* What steps of two coefficients leave of 1 - 1 goes where the caller says that so much moves no F, and then the bias
+ * is half way between what the others allow; otherwise it stays, as its K may be large. */
 TEST(test_roundings_are_no_coefficients)
 {
     struct hg_qp qp = new_qp(3, 1);

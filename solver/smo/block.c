@@ -355,8 +355,8 @@ static hinge_status begin(struct hg_run *r)
 }
 
 /* Tidies beta by at most max(eps / (1000 n), 2^-52 max |beta_i| K_ii) / max K(x, x) an entry: |K_ij| is at most the
- * largest diagonal value, so that such a move changes no F by more than that, n of them by eps / 1000, or by what a term
- * of some F is rounded by anyway. */
+ * largest diagonal value, so that n such moves change no F by more than eps / 1000, or one of them by no more than a
+ * term of some F is rounded by anyway. */
 void hg_tidy(struct hg_run *r)
 {
     double largest = 0, term = 0;
