@@ -265,42 +265,64 @@ static double plain_parts(const hinge_kernel *kernel, const double *a, const dou
     return sum + product;
 }
 
-double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d)
+static double plain_dot(const double *a, const double *b, size_t d)
 {
-    double dot = 0, square = 0, gamma = kernel->gamma == HINGE_GAMMA_AUTO ? 1.0 / (double)d : kernel->gamma;
+    double dot = 0;
+    for (size_t c = 0; c < d; c++)
+        dot += a[c] * b[c];
+    return dot;
+}
+
+static double plain_square(const double *a, const double *b, size_t d)
+{
+    double square = 0;
+    for (size_t c = 0; c < d; c++)
+        square += (a[c] - b[c]) * (a[c] - b[c]);
+    return square;
+}
+
+/* The kernels of differences, feature by feature. */
+static double plain_differences(const hinge_kernel *kernel, double gamma, const double *a, const double *b, size_t d)
+{
     double absolute = 0, ratio = 0, least = 0, most = 0;
     for (size_t c = 0; c < d; c++) {
         double difference = a[c] - b[c], both = fabs(a[c]) + fabs(b[c]);
         double shared = a[c] * b[c] > 0 ? fmin(fabs(a[c]), fabs(b[c])) : 0;
-        dot += a[c] * b[c];
-        square += difference * difference;
         absolute += fabs(difference);
         ratio += both > 0 ? difference * difference / both : 0;
         least += shared;
         most += both - shared;
     }
-    double power = 1, r = sqrt(gamma * square);
+    if (kernel->type == HINGE_TANIMOTO)
+        return most > 0 ? least / most : 1;
+    return exp(-gamma * (kernel->type == HINGE_CHI2 ? ratio : absolute));
+}
+
+double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d)
+{
+    double gamma = kernel->gamma == HINGE_GAMMA_AUTO ? 1.0 / (double)d : kernel->gamma, power = 1, r;
     switch (kernel->type) {
     case HINGE_LINEAR:
-        return dot;
+        return plain_dot(a, b, d);
     case HINGE_POLYNOMIAL:
+        r = gamma * plain_dot(a, b, d) + kernel->coef0;
         for (int i = 0; i < kernel->degree; i++)
-            power *= gamma * dot + kernel->coef0;
+            power *= r;
         return power;
     case HINGE_RBF:
-        return exp(-gamma * square);
+        return exp(-gamma * plain_square(a, b, d));
     case HINGE_SIGMOID:
-        return tanh(gamma * dot + kernel->coef0);
+        return tanh(gamma * plain_dot(a, b, d) + kernel->coef0);
     case HINGE_MATERN32:
+        r = sqrt(gamma * plain_square(a, b, d));
         return (1 + r) * exp(-r);
     case HINGE_MATERN52:
+        r = sqrt(gamma * plain_square(a, b, d));
         return (1 + r + r * r / 3) * exp(-r);
     case HINGE_LAPLACIAN:
-        return exp(-gamma * absolute);
     case HINGE_CHI2:
-        return exp(-gamma * ratio);
     case HINGE_TANIMOTO:
-        return most > 0 ? least / most : 1;
+        return plain_differences(kernel, gamma, a, b, d);
     case HINGE_COMBINED:
         return plain_parts(kernel, a, b, d);
     default:
