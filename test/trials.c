@@ -29,12 +29,14 @@ struct job {
     pid_t pid;
     uint64_t number;
     time_t started;
+    double took; /* seconds of processor time, once it has ended */
     struct slate *slate;
 };
 
 static struct {
     uint64_t first, count;
     double seconds, cpu; /* stop drawing after so many; bound on processor time, times what the size gives */
+    double slow;         /* tell trials that take more processor time than this; 0: none */
     int jobs, task, kernel;
     bool list, remarks, qp_only, tools;
     const char *dump;
@@ -199,16 +201,25 @@ static bool finish(struct job *job, int status)
     else if (WEXITSTATUS(status) != 0)
         snprintf(ended, sizeof ended, "    exit %d: %s\n", WEXITSTATUS(status), s->phase);
     bool passed = ended[0] == 0 && s->n_findings == 0;
-    if (!passed || (options.remarks && s->n_remarks > 0) || verbose) {
+    bool slow = options.slow > 0 && job->took > options.slow;
+    if (!passed || slow || (options.remarks && s->n_remarks > 0) || verbose) {
         describe(job->number, words, sizeof words);
         printf("%s %llu: %s\n%s%s%s", passed ? "trial" : "FAILED", (unsigned long long)job->number, words, ended,
                s->findings, options.remarks || verbose ? s->remarks : "");
+        if (slow)
+            printf("    slow: %.1f s of processor time, last in %s\n", job->took, s->phase);
         fflush(stdout);
     }
     return passed;
 }
 
 /* ---- All of them ------------------------------------------------------------------------------------------------- */
+
+static double seconds_of(const struct rusage *usage)
+{
+    return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+           1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+}
 
 /* Waits for one trial to end; one that blocks without using the processor is ended after 20 minutes. */
 static struct job *await(struct job *jobs, int *status)
@@ -217,9 +228,11 @@ static struct job *await(struct job *jobs, int *status)
         for (int k = 0; k < options.jobs; k++) {
             if (jobs[k].pid <= 0)
                 continue;
-            pid_t ended = waitpid(jobs[k].pid, status, WNOHANG);
-            if (ended == jobs[k].pid)
+            struct rusage usage;
+            if (wait4(jobs[k].pid, status, WNOHANG, &usage) == jobs[k].pid) {
+                jobs[k].took = seconds_of(&usage);
                 return jobs + k;
+            }
             if (time(NULL) - jobs[k].started > 1200)
                 kill(jobs[k].pid, SIGKILL);
         }
@@ -264,9 +277,8 @@ static int run_all(void)
     struct rusage usage;
     getrusage(RUSAGE_CHILDREN, &usage);
     printf("trials %llu to %llu, %.0f s of processor time, %llu with remarks\n%llu passed, %llu failed\n",
-           (unsigned long long)options.first, (unsigned long long)(next - 1),
-           (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec), (unsigned long long)remarked,
-           (unsigned long long)passed, (unsigned long long)(done - passed));
+           (unsigned long long)options.first, (unsigned long long)(next - 1), seconds_of(&usage),
+           (unsigned long long)remarked, (unsigned long long)passed, (unsigned long long)(done - passed));
     return done == passed ? 0 : 1;
 }
 
@@ -282,6 +294,7 @@ static const char usage_text[] =
     "  --tools        other trials: of scaling, stochastic gradients, geometry, the drop-in library's probabilities\n"
     "  --jobs J       so many at once (1)\n"
     "  --cpu F        bound on processor time, times F (1: 20 s up to 200 examples, 60 s to 2000, 240 s above)\n"
+    "  --slow S       tell trials that take more than S seconds of processor time\n"
     "  --remarks      tell remarks too: what is worth knowing, and no failure\n"
     "  --list         say what they are and run none\n"
     "  --dump FILE    with --one: the examples as a LIBSVM file, the flags of `hinge train` printed; run nothing\n";
@@ -313,7 +326,7 @@ static bool read_options(int argc, char **argv)
         { "first", 1, NULL, 'f' }, { "count", 1, NULL, 'c' },  { "one", 1, NULL, 'o' },     { "seconds", 1, NULL, 's' },
         { "task", 1, NULL, 't' },  { "kernel", 1, NULL, 'k' }, { "jobs", 1, NULL, 'j' },    { "cpu", 1, NULL, 'p' },
         { "list", 0, NULL, 'l' },  { "dump", 1, NULL, 'd' },   { "remarks", 0, NULL, 'r' }, { "qp", 0, NULL, 'q' },
-        { "tools", 0, NULL, 'w' }, { NULL, 0, NULL, 0 }
+        { "tools", 0, NULL, 'w' }, { "slow", 1, NULL, 'S' },   { NULL, 0, NULL, 0 }
     };
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;)
         switch (c) {
@@ -340,6 +353,9 @@ static bool read_options(int argc, char **argv)
             break;
         case 'p':
             options.cpu = atof(optarg);
+            break;
+        case 'S':
+            options.slow = atof(optarg);
             break;
         case 'd':
             options.dump = optarg;
