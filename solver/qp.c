@@ -7,7 +7,7 @@
  *
  * Rounding decides in three places here, each with its own measure: an entry counts as at its bound within 8 roundings
  * of the largest beta (hg_qp_tidy), a sum as reached within 1e-12 of the sum of sizes (settle_sum), a sum of beta as 0
- * within 1e-9 of it (hg_qp_objective).
+ * within 1e-9 of it (hg_qp_of_sum).
  */
 #include "solver/qp.h"
 
@@ -151,6 +151,17 @@ double hg_qp_common_offset(const struct hg_qp *qp, double *width)
     return qp->no_sum ? 0 : least > 0 ? least : HG_MIN(largest, 0); /* the largest: all are negative */
 }
 
+double hg_qp_of_sum(const struct hg_qp *qp)
+{
+    double width, total = 0, size = 0, common = hg_qp_common_offset(qp, &width);
+    for (size_t i = 0; i < qp->n && common != 0; i++) {
+        double b = hg_qp_beta(qp, i);
+        total += b;
+        size += fabs(b);
+    }
+    return fabs(total) > 1e-9 * size ? common * total : 0;
+}
+
 /* Sums, with c the offset that all have in common,
  *
  *     sum_i b_i (g_i / 2 + off_1,i - c) + kink |b_i| + b_2,i (off_2,i - off_1,i), and then c sum_i b_i
@@ -159,17 +170,15 @@ double hg_qp_common_offset(const struct hg_qp *qp, double *width)
  * leave nothing. A sum of b that is 0 but for rounding is 0, as c would make much of it. */
 double hg_qp_objective(const struct hg_qp *qp, const double *g)
 {
-    double width, sum = 0, total = 0, size = 0, common = hg_qp_common_offset(qp, &width);
+    double width, sum = 0, common = hg_qp_common_offset(qp, &width);
     for (size_t i = 0; i < qp->n; i++) {
         double b = hg_qp_beta(qp, i);
         if (b != 0)
             sum += b * ((g != NULL ? 0.5 * g[i] : 0) + (qp->off[0][i] - common)) + qp->kink * fabs(b);
         if (qp->layers == 2 && qp->beta[1][i] != 0)
             sum += qp->beta[1][i] * (qp->off[1][i] - qp->off[0][i]);
-        total += b;
-        size += fabs(b);
     }
-    return fabs(total) > 1e-9 * size ? sum + common * total : sum;
+    return sum + hg_qp_of_sum(qp);
 }
 
 /* Uses that h(t) = slope t + kink |t| is convex and has its one corner at 0: its least over the box is at lo, at hi, or

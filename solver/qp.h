@@ -118,6 +118,9 @@ bool hg_qp_project(struct hg_qp *qp, const double *sums);
  * they differ by. */
 double hg_qp_common_offset(const struct hg_qp *qp, double *width);
 
+/* What that offset makes of the sum of beta: their product, and 0 where the sum is 0 but for rounding. */
+double hg_qp_of_sum(const struct hg_qp *qp);
+
 /* 1/2 beta'g + off'beta + kink |beta|_1; g NULL: 0. A sum of beta that is 0 but for rounding counts as 0. */
 double hg_qp_objective(const struct hg_qp *qp, const double *g);
 

@@ -134,6 +134,40 @@ TEST(far_targets)
         }
 }
 
+/* Of a start with coefficients of 1e4 steps leave a sum of 1e-11, which is more than a billionth of the small ones that
+ * they end at. The objective is that of the coefficients returned, which sum to 0. */
+TEST(far_starts)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct set set = set_regression(seed, 60, 17);
+        hinge_params params = hinge_params_default(HINGE_QUANTILE);
+        uint64_t from = seed;
+        double beta0[60];
+        params.kernel = hinge_kernel_polynomial(3, 0.0005, 0.9);
+        params.C = 1e4;
+        params.tau = 0.2;
+        params.eps = 0.025;
+        params.solver = HINGE_SOLVER_SMO;
+        params.beta0 = beta0;
+        for (size_t i = 0; i < set.n; i++) {
+            set.y[i] = 1;
+            beta0[i] = draw_normal(&from) * params.C;
+        }
+        hinge_report report;
+        double *beta = fit_beta(fit(&set, &params, &report), set.n);
+        double *gram = plain_gram(&params.kernel, &set, &set);
+        long double size = 0, sum = 0, square = 0;
+        for (size_t i = 0; i < set.n; i++) {
+            for (size_t j = 0; j < set.n; j++)
+                square += 0.5L * beta[i] * beta[j] * gram[i * set.n + j];
+            sum += beta[i];
+            size += fabs(beta[i]);
+        }
+        assert_near(report.objective, (double)(square - sum), 1e-9 * (double)size);
+    }
+}
+
 /* The primal objective of nu-SVR is that of the tube that makes it least: one of those that end at an example. */
 TEST(best_tube)
 {

@@ -16,14 +16,14 @@
 /* Takes what coefficients of a regression sum to, which should be 0, off one of them. Steps round: many of one layer,
  * or a few that are the difference of two large ones. Where targets are far from 0 beside their width that matters, as
  * the objective moves by the sum times what they have in common; the least coefficient that is 2^20 times as large, and
- * inside its box, takes it. at [n]: whose they are. */
-static void take_what_is_over(const struct hg_qp *qp, const uint32_t *at, size_t n, double *beta)
+ * inside its box, takes it. at [n]: whose they are. true: one has taken it, and they sum to 0. */
+static bool take_what_is_over(const struct hg_qp *qp, const uint32_t *at, size_t n, double *beta)
 {
     long double sum = 0;
     double width, common = fabs(hg_qp_common_offset(qp, &width));
     size_t taker = n;
     if (!(common > 1e3 * width))
-        return;
+        return false;
     for (size_t k = 0; k < n; k++)
         sum += beta[k];
     double over = (double)sum, far = fabs(over);
@@ -33,6 +33,7 @@ static void take_what_is_over(const struct hg_qp *qp, const uint32_t *at, size_t
             taker = k;
     if (taker < n)
         beta[taker] -= over;
+    return taker < n;
 }
 
 /* Keeps what a problem's QP came to as its solution: coefficients of rows rather than points, rho = -b, both times
@@ -42,7 +43,7 @@ hinge_status hg_keep_solution(const struct hg_training *t, struct hg_reduced *re
                               hinge_error *err)
 {
     const struct hg_qp *qp = &reduced->whole;
-    double b, factor, largest = 0;
+    double b, factor, largest = 0, of_sum = hg_qp_of_sum(&reduced->qp); /* which the objective holds */
     hg_reduced_finish(reduced);
     hg_problem_bias(&t->problem, s->bias, &b, &factor);
     if (!isfinite(b)) /* HINGE_NONFINITE */
@@ -62,8 +63,8 @@ hinge_status hg_keep_solution(const struct hg_training *t, struct hg_reduced *re
     }
     HG_TRY(HG_MAKE(err, "the coefficients of rows", HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)));
     hg_qp_support(qp, NULL, s->point, s->beta);
-    if (t->problem.task->regresses)
-        take_what_is_over(qp, s->point, s->n_sv, s->beta);
+    if (t->problem.task->regresses && take_what_is_over(qp, s->point, s->n_sv, s->beta))
+        s->report.objective -= of_sum;
     hg_gather(reduced->rows, sizeof *s->point, s->point, s->n_sv, s->point);
     for (size_t k = 0; k < s->n_sv; k++)
         s->beta[k] *= factor;
