@@ -62,8 +62,9 @@ HINGE_API size_t hinge_log2_range(double begin, double end, double step, double 
 typedef enum hinge_drop { /* points whose folds need not all be trained */
     HINGE_DROP_NONE = 0,  /* none: each point gets its score */
     HINGE_DROP_EXACT,     /* those whose errors so far are more than the best point's in all: they cannot win, and the
-                           * others' scores are as without dropping. For accuracy, MSE, MAE and the pinball loss,
-                           * pooled; none for other scores and with one_se */
+                           * others' scores are as without dropping, to the bit where GEMM makes no kernel values (its
+                           * last bits go by how many rows are made at once), otherwise within the eps of folds. For
+                           * accuracy, MSE, MAE and the pinball loss, pooled; none for other scores and with one_se */
     HINGE_DROP_RACE       /* and those that do worse than the best point on the same held-out rows so surely that chance
                            * would do it once in a hundred times (McNemar's exact test; regression: the sign test on
                            * which of the two is nearer), and what follows two of those on a line of rising C (or nu)
