@@ -9,6 +9,7 @@
  * (cells.h), and values of equal points (equal.h).
  */
 #include "kernels/gram.h"
+#include "kernels/integers.h"
 #include "lib/base/team.h"
 
 #include <math.h>
@@ -405,13 +406,16 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
 
 /* Makes K(x_i, x_i): 1 of functions of x - z, by norms where the kernel is one of dot products, by parts, an entry of
  * the matrix given, or a call of the user's function. size: |K(x_i, x_i)|, but where that does not show which dot
- * products in f32 lose most, those of the longest vectors, the squared norms. */
+ * products in f32 lose most, those of the longest vectors, the squared norms; of points that are off their whole
+ * numbers, how far, and of values that grow with vectors both. */
 static hinge_status diagonal(const struct hg_rows *super, double *out, double *size)
 {
     const struct hg_gram *g = (const struct hg_gram *)super;
     const struct hg_kernel_row *row = hg_kernel_row(g->tiler.kernel.type);
     bool hides = hg_kernel_is_bounded(&g->tiler.kernel) && super->type == HINGE_F32 && !g->tiler.maker->exact &&
                  g->tiler.maker->tabulate == NULL;
+    const struct hg_integers *n = g->tiler.maker == &hg_by_integers ? g->points.integers : NULL;
+    const float *moved = n != NULL ? n->moved : NULL;
     double *x = hg_alloc(HG_MAX(g->tiler.d, (size_t)1), sizeof *x);
     hinge_status status = x != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < super->n && status == HINGE_OK; i++) {
@@ -432,7 +436,9 @@ static hinge_status diagonal(const struct hg_rows *super, double *out, double *s
             if (g->tiler.kernel.user(g->tiler.kernel.cookie, &view, &view, &out[i], 1) != 0)
                 status = HINGE_ECALLBACK;
         }
-        if (size != NULL && hides)
+        if (size != NULL && moved != NULL)
+            size[i] = (hg_kernel_is_bounded(&g->tiler.kernel) ? 1 : fabs(out[i])) * (1 + moved[p] / n->most_moved);
+        else if (size != NULL && hides)
             size[i] = g->norms != NULL ? ((const float *)g->norms)[p] : hg_points_norm(&g->points, p, HINGE_F32);
         else if (size != NULL)
             size[i] = fabs(out[i]);

@@ -49,11 +49,14 @@ const struct hg_integer_loop *hg_integer_loop(int level, bool bits)
 
 /* ---- the grid ---------------------------------------------------------------------------------------------------- */
 
-/* Returns what values may be off their places by: some units of f64's last place of their range, as distances are to be
- * as exact as those of the values; or where they are rough, one of f32's of the largest. */
-static double tolerance(double least, double most, bool rough)
+/* What values of a grid may be off their places by: some units of f64's last place, so that distances are as exact as
+ * those of the values; or of a rough grid what f32 rounds, or text of six digits. How far they are is measured then. */
+enum grade { EXACT, OF_F32, OF_TEXT, GRADES };
+
+static double tolerance(double least, double most, enum grade grade)
 {
-    return rough ? (double)FLT_EPSILON * fmax(fabs(least), fabs(most)) : 8 * DBL_EPSILON * (most - least);
+    double largest = fmax(fabs(least), fabs(most));
+    return grade == EXACT ? 8 * DBL_EPSILON * (most - least) : (grade == OF_F32 ? FLT_EPSILON : 0x1p-18) * largest;
 }
 
 /* Puts a value among those seen, which rise; false: there is no room for one more. */
@@ -77,17 +80,34 @@ static bool note_value(double *value, size_t *count, double x)
     return true;
 }
 
+double hg_grid_first(const struct hg_grid *grid)
+{
+    double first = grid->origin / grid->step, whole = nearbyint(first);
+    return fabs(first - whole) <= 8 * DBL_EPSILON * fabs(first) ? whole : first;
+}
+
+/* Says whether values are as near to a grid as it asks for. */
+static bool are_on(const struct hg_grid *grid, const double *value, size_t count)
+{
+    double first = hg_grid_first(grid);
+    bool on = true;
+    for (size_t k = 0; k < count; k++)
+        on = on &&
+             fabs((first + nearbyint((value[k] - grid->origin) / grid->step)) * grid->step - value[k]) <= grid->off;
+    return on;
+}
+
 /* Finds the largest step of which all differences of values [count], which rise, are multiples, by Euclid's algorithm;
  * steps that are less than 1/255 of the range are none. A remainder may be off by 255 times what values are, twice.
  * Where 0 or -128 steps can be k = 0 they are: bytes have their own values for numbers, and examples that are to have
  * the same grid more room. */
-static bool find_grid(const double *value, size_t count, bool rough, struct hg_grid *grid)
+static bool find_grid(const double *value, size_t count, enum grade grade, struct hg_grid *grid)
 {
     *grid = (struct hg_grid){ 0 };
     if (count < 2)
         return false;
     double range = value[count - 1] - value[0], step = range;
-    double off = 2 * VALUES * tolerance(value[0], value[count - 1], rough);
+    double off = 2 * VALUES * tolerance(value[0], value[count - 1], grade);
     if (!(range > VALUES * off) || !(range <= DBL_MAX / 4) || !(range > DBL_MIN * 1e6))
         return false;
     for (size_t k = 1; k < count; k++)
@@ -103,21 +123,15 @@ static bool find_grid(const double *value, size_t count, bool rough, struct hg_g
     grid->origin = value[0];
     grid->most = (int)steps;
     grid->bits = steps == 1;
-    grid->rough = rough;
-    grid->off = tolerance(value[0], value[count - 1], rough);
+    grid->rough = grade != EXACT;
+    grid->off = tolerance(value[0], value[count - 1], grade);
     double first = round(value[0] / grid->step);
-    bool whole = !grid->bits && fabs(first * grid->step - value[0]) <= off;
+    bool whole = !grid->bits && fabs(first * grid->step - value[0]) <= grid->off;
     if (whole && first >= 0 && first + steps < VALUES)
         grid->origin = 0, grid->most += (int)first;
     else if (whole && first >= -128 && first + steps < 128)
         grid->origin = -128 * grid->step, grid->most += (int)first + 128;
-    return true;
-}
-
-double hg_grid_first(const struct hg_grid *grid)
-{
-    double first = grid->origin / grid->step, whole = nearbyint(first);
-    return fabs(first - whole) <= 8 * DBL_EPSILON * fabs(first) ? whole : first;
+    return are_on(grid, value, count);
 }
 
 /* Says whether sums of d products fit 31 bits. */
@@ -172,7 +186,7 @@ static void take_bytes(struct hg_integers *n, const struct hg_points *points, co
             value[count++] = k;
     if (count == 0)
         return;
-    if (given == NULL && !find_grid(value, count, false, &grid))
+    if (given == NULL && !find_grid(value, count, EXACT, &grid))
         return;
     if (given != NULL)
         grid = *given;
@@ -198,25 +212,30 @@ static void take_bytes(struct hg_integers *n, const struct hg_points *points, co
 struct coding { /* of points, in work */
     const struct hg_points *points;
     struct hg_grid grid;
-    uint8_t *to; /* [n * d] */
-    double *x;   /* [threads * d] */
-    double most; /* atomic: the largest k */
-    int strange; /* atomic: a value is not on the grid */
+    uint8_t *to;       /* [n * d] */
+    float *moved;      /* [n] or NULL */
+    double *x;         /* [threads * d] */
+    double most;       /* atomic: the largest k */
+    double most_moved; /* atomic */
+    int strange;       /* atomic: a value is not on the grid */
 };
 
-/* Makes a row's numbers; false: some value has none. Both loops are vectorised, and say at their end what they saw. */
-static bool code_row(const struct coding *c, const double *x, size_t d, uint8_t *to, int *largest)
+/* Makes a row's numbers; false: some value has none. *moved: how far they are from its values, as a norm. Both loops
+ * are vectorised, and say at their end what they saw. */
+static bool code_row(const struct coding *c, const double *x, size_t d, uint8_t *to, int *largest, double *moved)
 {
     const double origin = c->grid.origin, step = c->grid.step, inverse = 1 / step, first = hg_grid_first(&c->grid);
-    double worst = 0, least = 0, most = *largest;
+    double worst = 0, least = 0, most = *largest, square[4] = { 0 };
     for (size_t f = 0; f < d; f++) {
         double k = nearbyint((x[f] - origin) * inverse), error = fabs((first + k) * step - x[f]);
+        square[f % 4] += error * error;
         worst = error > worst ? error : worst;
         least = k < least ? k : least;
         most = k > most ? k : most;
         to[f] = (uint8_t)(int)(k < 0 ? 0 : k > VALUES - 1 ? VALUES - 1 : k);
     }
     *largest = (int)fmin(most, VALUES);
+    *moved = sqrt(square[0] + square[1] + square[2] + square[3]);
     return worst <= c->grid.off && least >= 0 && most < VALUES;
 }
 
@@ -226,15 +245,21 @@ static void code_some(void *arg, int thread, size_t first, size_t end)
     size_t d = c->points->x.cols;
     double *x = c->x + (size_t)thread * d;
     int largest = 0;
+    double moved, most_moved = 0;
     for (size_t i = first; i < end && __atomic_load_n(&c->strange, __ATOMIC_RELAXED) == 0; i++) {
         hg_points_given(c->points, i, 0, d, x);
-        if (!code_row(c, x, d, c->to + i * d, &largest))
+        if (!code_row(c, x, d, c->to + i * d, &largest, &moved))
             __atomic_store_n(&c->strange, 1, __ATOMIC_RELAXED);
+        most_moved = HG_MAX(most_moved, moved);
+        if (c->moved != NULL)
+            c->moved[i] = (float)moved;
     }
     hg_raise(&c->most, (double)largest);
+    hg_raise(&c->most_moved, most_moved);
 }
 
-/* Reads some rows, from all over the points, and finds the grid of their values, a rough one if need be. */
+/* Reads some rows, from all over the points, and finds the grid of their values, a rough one if need be: the one whose
+ * values are nearest to their places. */
 static bool sample_grid(const struct hg_points *points, double *x, bool rough, struct hg_grid *grid)
 {
     size_t d = points->x.cols, rows = HG_MIN(points->n, (size_t)SAMPLE), count = 0;
@@ -245,7 +270,10 @@ static bool sample_grid(const struct hg_points *points, double *x, bool rough, s
             if ((f == 0 || x[f] != x[f - 1]) && !note_value(value, &count, x[f]))
                 return false;
     }
-    return find_grid(value, count, false, grid) || (rough && find_grid(value, count, true, grid));
+    for (int grade = EXACT; grade < (rough ? GRADES : OF_F32); grade++)
+        if (find_grid(value, count, (enum grade)grade, grid))
+            return true;
+    return false;
 }
 
 /* Copies points' numbers. Rows that were not read first may have larger ones than those that were. */
@@ -262,11 +290,13 @@ static hinge_status copy_codes(struct hg_integers *n, const struct hg_points *po
         hg_free(c.x);
         return HINGE_OK;
     }
-    c.to = hg_alloc(points->n, d);
-    if (c.to == NULL) {
+    size_t marks = given == NULL && c.grid.rough ? points->n : 0;
+    hinge_status status = HG_MAKE(err, "whole numbers", HG_TABLE(c.to, points->n, d), HG_ARRAY(c.moved, marks));
+    if (status != HINGE_OK) {
         hg_free(c.x);
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the whole numbers of %zu rows", points->n);
+        return status;
     }
+    c.moved = marks > 0 ? c.moved : NULL;
     hg_share(threads, points->n, POINTS, code_some, &c);
     hg_free(c.x);
     c.grid.most = HG_MAX((int)c.most, 1);
@@ -277,6 +307,8 @@ static hinge_status copy_codes(struct hg_integers *n, const struct hg_points *po
     }
     n->grid = c.grid;
     n->code = n->own = c.to;
+    n->moved = c.moved;
+    n->most_moved = c.moved != NULL ? c.most_moved : 0;
     n->stride = d;
     n->one = 1;
     return HINGE_OK;

@@ -24,8 +24,8 @@ struct hg_grid {
     double origin, step;
     int most;   /* the largest k; 0: points are not like that */
     bool bits;  /* k is 0 or 1, and products are made of bits */
-    bool rough; /* values are off their places by what f32 rounds, and so are kernel values: tiles in f64 are made
-                 * otherwise */
+    bool rough; /* values are off their places by more than what f64 rounds, and so are kernel values: tiles in f64 are
+                 * made otherwise */
     double off; /* what values may be off their places by */
 };
 
@@ -42,11 +42,13 @@ struct hg_integers {
     uint8_t one;            /* a bit is 1 where the byte is this */
     uint8_t *own;           /* the code, where it is a copy */
     uint32_t *square, *sum; /* [rows] sums of k^2 and k of each row; one block */
+    float *moved;           /* [n] how far each point is from its whole numbers, as a norm; NULL: next to nothing */
+    double most_moved;      /* the largest of them, in f64 */
     const struct hg_integer_loop *loop; /* that makes products, for the level asked for */
 };
 
 /* Looks whether the points are like that, before their shift; *integers stays empty where they are not. The points'
- * matrix must stay where it is. rough: such will do; level: of instructions, as hg_cpu_level returns it. */
+ * matrix must stay where it is. rough: rough grids will do; level: of instructions, as hg_cpu_level returns it. */
 hinge_status hg_integers_init(struct hg_integers *integers, const struct hg_points *points, bool rough, int level,
                               int threads, hinge_error *err);
 /* Does the same for points that are to have the numbers of a grid, as examples have those of support vectors. */

@@ -19,10 +19,11 @@ static double linear_most(const hinge_kernel *kernel, double product)
     return product;
 }
 
+/* <x + a, z + b> differs from <x, z> by at most |a| |z| + |b| |x| + |a| |b|. */
 static double linear_error(const hinge_kernel *kernel, const struct hg_rounding *r)
 {
     (void)kernel;
-    return r->dot;
+    return r->dot + r->moved * (2 * sqrt(r->norm) + r->moved);
 }
 
 static double polynomial_most(const hinge_kernel *kernel, double product)
@@ -44,12 +45,14 @@ static double sigmoid_error(const hinge_kernel *kernel, const struct hg_rounding
 }
 
 /* t is wrong by gamma times twice what a dot product loses, and what norms and their sum lose; rounding moves each
- * vector by ulp ||x||, and no kernel of the distance falls faster along r = sqrt(t) than by 0.86, exp(-r^2)'s. */
+ * vector by ulp ||x||, something else may too, and no kernel of the distance falls faster along r = sqrt(t) than by
+ * 0.86, exp(-r^2)'s. */
 static double distance_error(const hinge_kernel *kernel, const struct hg_rounding *r)
 {
     const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
     double of_t = row->slope(0) * expm1(2 * kernel->gamma * (r->dot + r->ulp * r->norm));
-    return fmin(1, of_t + 2 * r->ulp * sqrt(kernel->gamma * r->norm) + row->ulps * r->ulp);
+    double of_places = 2 * r->ulp * sqrt(kernel->gamma * r->norm) + 2 * sqrt(kernel->gamma) * r->moved;
+    return fmin(1, of_t + of_places + row->ulps * r->ulp);
 }
 
 static double rbf(double t) /* and its slope */
@@ -361,14 +364,15 @@ double hg_dot_error(hinge_dtype type, size_t d)
 }
 
 /* Bounds |K| of a combined kernel, where all parts' norms are at most the whole's, and with error not NULL how wrong
- * values in `type` may be: those of parts, of products and sums. dot: as in hg_kernel_error_by. */
-static double combined_most(const hinge_kernel *kernel, double norm, hinge_dtype type, double dot, double *error)
+ * values in `type` may be: those of parts, of products and sums. dot, moved: as in hg_kernel_error_by. */
+static double combined_most(const hinge_kernel *kernel, double norm, hinge_dtype type, double dot, double moved,
+                            double *error)
 {
     double ulp = type == HINGE_F32 ? 0x1p-24 : 0x1p-53, total = 0, lost = 0, most = 0, off = 0;
     for (size_t k = 0; k < kernel->n_parts; k++) {
         hinge_kernel_part part = hg_kernel_part(kernel, k);
         double value = part.factor * hg_kernel_most(&part.kernel, norm);
-        double by = error != NULL ? part.factor * hg_kernel_error_by(&part.kernel, type, dot, norm) : 0;
+        double by = error != NULL ? part.factor * hg_kernel_error_by(&part.kernel, type, dot, moved, norm) : 0;
         off = part.times ? most * by + value * off + off * by : by;
         most = part.times ? most * value : value;
         bool ends = k + 1 == kernel->n_parts || !hg_kernel_part(kernel, k + 1).times;
@@ -385,27 +389,27 @@ double hg_kernel_most(const hinge_kernel *kernel, double product)
 {
     const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
     if (row->source == HG_FROM_PARTS)
-        return combined_most(kernel, product, HINGE_F64, 0, NULL);
+        return combined_most(kernel, product, HINGE_F64, 0, 0, NULL);
     return row->most != NULL ? row->most(kernel, product) : row->bounded ? 1 : INFINITY;
 }
 
 /* Bounds the error by what each step adds; values that are given have none. */
-double hg_kernel_error_by(const hinge_kernel *kernel, hinge_dtype type, double dot, double norm)
+double hg_kernel_error_by(const hinge_kernel *kernel, hinge_dtype type, double dot, double moved, double norm)
 {
     const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
     struct hg_rounding r = { type == HINGE_F32 ? 0x1p-24 : 0x1p-53, type == HINGE_F32 ? FLT_MIN : DBL_MIN, norm,
-                             .most = kernel->gamma * norm + fabs(kernel->coef0) };
+                             .moved = moved, .most = kernel->gamma * norm + fabs(kernel->coef0) };
     r.dot = (dot + 2 * r.ulp) * norm;
-    r.lost = kernel->gamma * r.dot + 4 * r.ulp * r.most + r.tiny;
+    r.lost = kernel->gamma * linear_error(kernel, &r) + 4 * r.ulp * r.most + r.tiny;
     double error = row->error != NULL ? row->error(kernel, &r) : hg_kernel_is_of_features(row) ? INFINITY : 0;
     if (row->source == HG_FROM_PARTS)
-        combined_most(kernel, norm, type, dot, &error);
+        combined_most(kernel, norm, type, dot, moved, &error);
     return isnan(error) ? INFINITY : error + (error > 0 ? r.tiny : 0); /* NaN: infinite values */
 }
 
 double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
 {
-    return hg_kernel_error_by(kernel, type, hg_dot_error(type, d), norm);
+    return hg_kernel_error_by(kernel, type, hg_dot_error(type, d), 0, norm);
 }
 
 /* Finds, by halving, the t from which on a function that falls is at most `to`. */

@@ -18,7 +18,8 @@ enum hg_kernel_source { HG_FROM_DOTS, HG_FROM_DIFFERENCES, HG_FROM_MATRIX, HG_FR
 struct hg_rounding {
     double ulp, tiny; /* the type's: half a unit in the last place of 1; what is less may be lost */
     double norm;      /* largest squared norm */
-    double dot;       /* error of a dot product, with that of its vectors */
+    double dot;       /* error of a dot product, with that of its vectors' rounding */
+    double moved;     /* how far vectors may be from their places beside, as a norm */
     double most;      /* largest |u| for u = gamma <x, z> + coef0, */
     double lost;      /* and its error */
 };
@@ -82,8 +83,9 @@ double hg_dot_error(hinge_dtype type, size_t d);
  * vectors' own to f32, and of the map. of_distance: at most 1, and never for equal vectors, whose value is 1.
  * Infinite where values overflow or no bound is known; 0 for values that are not computed but given. */
 double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm);
-/* Returns the same where a dot product's rounding is at most `dot` of the product of the norms. */
-double hg_kernel_error_by(const hinge_kernel *kernel, hinge_dtype type, double dot, double norm);
+/* Returns the same where a dot product's rounding is at most `dot` of the product of the norms, and vectors are `moved`
+ * from their places at most. */
+double hg_kernel_error_by(const hinge_kernel *kernel, hinge_dtype type, double dot, double moved, double norm);
 
 /* The largest |K| over pairs of vectors whose norms have at most this product; infinite where it is not known. */
 double hg_kernel_most(const hinge_kernel *kernel, double product);

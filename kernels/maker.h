@@ -131,6 +131,11 @@ extern const struct hg_maker hg_gemm, hg_by_panels, hg_by_lists, hg_by_counts, h
  * close is set. */
 void hg_tiler_choose(struct hg_tiler *tiler, const struct hg_points *points);
 
+/* A bound of how wrong the tiler's values of points can be, whose largest squared norm is `norm` (hg_kernel_error):
+ * whole numbers are so by how far the points are from these. steady, or NULL: the part of it that does not change its
+ * sign at random from value to value. */
+double hg_tiler_error(const struct hg_tiler *tiler, const struct hg_points *points, double norm, double *steady);
+
 /* Returns the maker of a name; NULL: there is none. */
 const struct hg_maker *hg_maker_named(const char *name);
 /* Refuses a maker that is asked for and cannot make values of these points. */

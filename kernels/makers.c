@@ -1,4 +1,5 @@
 /* The table of tile makers (maker.h): who makes the kernel values of given points. */
+#include "kernels/integers.h"
 #include "kernels/maker.h"
 
 #include <string.h>
@@ -27,6 +28,18 @@ void hg_tiler_choose(struct hg_tiler *t, const struct hg_points *points)
     while (!serves(MAKERS[k], t, points))
         k++;
     t->maker = MAKERS[k];
+}
+
+/* Sums of whole numbers lose nothing. What a value is off its place by, it is so wherever it occurs. */
+double hg_tiler_error(const struct hg_tiler *t, const struct hg_points *points, double norm, double *steady)
+{
+    double moved = t->maker == &hg_by_integers ? points->integers->most_moved : 0;
+    double rest = moved > 0 ? hg_kernel_error_by(&t->kernel, t->type, 0, 0, norm)
+                            : hg_kernel_error(&t->kernel, t->type, t->d, norm);
+    double error = moved > 0 ? hg_kernel_error_by(&t->kernel, t->type, 0, moved, norm) : rest;
+    if (steady != NULL)
+        *steady = error - rest;
+    return error;
 }
 
 const struct hg_maker *hg_maker_named(const char *name)

@@ -23,6 +23,18 @@ static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hi
     return status;
 }
 
+/* Says whether values by whole numbers that points are off may be wrong by no more than twice what those of a copy in
+ * f32 may be. */
+static bool are_near(const struct hg_copy *copy, const struct hg_problem *pr)
+{
+    struct hg_tiler tiler = hg_problem_tiler(pr, HINGE_F32);
+    struct hg_points points = pr->points;
+    points.integers = &copy->integers;
+    tiler.maker = &hg_by_integers;
+    return hg_tiler_error(&tiler, &points, pr->norm, NULL) <=
+           2 * hg_kernel_error(&tiler.kernel, HINGE_F32, pr->d, pr->norm);
+}
+
 /* Looks for whole numbers, whose products are made of bytes where that is faster. They know nothing of a shift, which
  * changes the values of all kernels but those of the distance. */
 static hinge_status make_integers(struct hg_copy *copy, struct hg_problem *pr, bool f32, hinge_error *err)
@@ -34,8 +46,10 @@ static hinge_status make_integers(struct hg_copy *copy, struct hg_problem *pr, b
     if (row->source != HG_FROM_DOTS || !wanted || (pr->points.shift != NULL && !row->of_distance))
         return HINGE_OK;
     HG_TRY(hg_integers_init(&copy->integers, &pr->points, f32, level, pr->threads, err));
-    if ((asked == HINGE_MAKER_INTEGERS && copy->integers.grid.most > 0) ||
-        hg_integers_win(&copy->integers, pr->points.nonzeros, HINGE_F32, level))
+    bool serve = copy->integers.grid.most > 0;
+    if (asked != HINGE_MAKER_INTEGERS)
+        serve = serve && hg_integers_win(&copy->integers, pr->points.nonzeros, HINGE_F32, level) && are_near(copy, pr);
+    if (serve)
         pr->points.integers = &copy->integers;
     else
         hg_integers_free(&copy->integers);

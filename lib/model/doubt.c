@@ -144,7 +144,7 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, const struct hg_lengths *x,
         product = fmax(product, fmax(x->norm, m->largest_norm));
     double n = fmin(x->nonzeros, (double)m->most_nonzeros), running = sqrt(x->sums * x->running);
     double dot = any_order || !(running < n * length) ? n : running / length;
-    double error = hg_kernel_error_by(&m->kernel, HINGE_F32, (1.01 + 2 * n * ULP) * ULP * (dot + 1), product);
+    double error = hg_kernel_error_by(&m->kernel, HINGE_F32, (1.01 + 2 * n * ULP) * ULP * (dot + 1), 0, product);
     double most = hg_kernel_most(&m->kernel, product);
     if (row->source == HG_FROM_DIFFERENCES)
         error = difference_error(m, x);

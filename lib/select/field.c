@@ -151,15 +151,16 @@ static void close_kernel(struct hg_selecting *s, struct hg_field *field)
 }
 
 /* Returns what errors of the kernel's values add up to, times the length of the coefficients: where they are as large
- * as can be and of random sign, some tenth of one (doc/accuracy.md); in f64, where sums go on for long, one. A matrix
- * has its values rounded. */
+ * as can be and of random sign, some tenth of one (doc/accuracy.md); in f64, where sums go on for long, one. Those of
+ * steady sign add up to as many as there are points, but for their root. A matrix has its values rounded. */
 static double value_error(const struct hg_field *field, hinge_dtype type)
 {
     const struct hg_problem *pr = &field->problem;
-    double ulp = type == HINGE_F32 ? 0x1p-24 : 0x1p-53, share = type == HINGE_F32 ? 0.1 : 1;
-    return share * (pr->params.kernel.type == HINGE_PRECOMPUTED
-                        ? ulp * pr->norm
-                        : hg_kernel_error(&pr->params.kernel, type, pr->d, pr->norm));
+    double ulp = type == HINGE_F32 ? 0x1p-24 : 0x1p-53, share = type == HINGE_F32 ? 0.1 : 1, steady;
+    if (pr->params.kernel.type == HINGE_PRECOMPUTED)
+        return share * ulp * pr->norm;
+    double error = hg_tiler_error(&field->rows.rows.tiler, &pr->points, pr->norm, &steady);
+    return share * (error - steady) + sqrt((double)pr->n) * steady;
 }
 
 /* Makes the dot products of all points, from which the matrices of all kernels are made. */
