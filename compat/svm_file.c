@@ -1,6 +1,6 @@
 /*
  * Model files: LIBSVM's text, written from and read into the public fields. The lines before "SV" are hinge's to write
- * and to read (lib/files/io_model.c), which tells what they say; support vectors stay the nodes that they are. Numbers
+ * and to read (lib/files/header.c), which tells what they say; support vectors stay the nodes that they are. Numbers
  * are written in full, whatever the locale.
  */
 #include "compat/svm_own.h"

@@ -1,5 +1,5 @@
 /*
- * The two parts of a model file: the lines before "SV" (io_model.c), and from that line on what it tells beside, and a
+ * The two parts of a model file: the lines before "SV" (header.c), and from that line on what it tells beside, and a
  * line a support vector (body.c).
  */
 #ifndef HG_BODY_H
@@ -24,7 +24,7 @@ struct hg_body {
     size_t n_names;       /* of features */
 };
 
-/* io_model.c: writes what stands before "SV"; reads that into a model that is all 0, to be freed on failure too, which
+/* header.c: writes what stands before "SV"; reads that into a model that is all 0, to be freed on failure too, which
  * lacks its body then. own: a class that is named twice is refused, which LIBSVM takes; user: the caller's own kernel,
  * or NULL. */
 void hg_header_print(const struct hinge_model *model, struct hg_text *text);
