@@ -491,6 +491,38 @@ TEST(test_models_of_no_bytes)
         assert_true(model->n_sv == N && model->sv_type == HINGE_F64);
         for (size_t i = 0; i < model->n_sv; i++)
             assert_memory_equal((double *)model->sv + i * D, s.x + model->sv_index[i] * D, D * sizeof *s.x);
+        hinge_model *read = written_and_read(model);
+        assert_true(read->sv_type == HINGE_F64);
+        assert_memory_equal(read->sv, model->sv, N * D * sizeof(double));
+    }
+}
+
+/* A line that is wrong is the first of them that is told, whether a value before it is no byte or not. */
+TEST(test_lines_behind_values_of_no_bytes)
+{
+    enum { N = 2048, D = 150, LINES = 12 }; /* of the header, SV among them */
+    struct set s = on_grid(5820030, N, D, 0, 1, 127);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    for (size_t i = 0; i < N; i++)
+        s.y[i] = i < N / 2 ? 1 : -1; /* so that vectors stay in their order */
+    params.kernel = hinge_kernel_rbf(1e-6);
+    params.C = 1e-5;
+    for (size_t k = 0; k < 4; k++) {
+        s.x[3 * D] = k % 2 == 0 ? 0.5 : 1;
+        struct text text = text_of(fit(&s, &params, NULL));
+        const char *line[N + LINES + 1] = { text.bytes };
+        size_t lines = 1, header = 0;
+        for (size_t i = 0; i < text.size && lines < N + LINES; i++)
+            if (text.bytes[i] == '\n')
+                line[lines++] = text.bytes + i + 1;
+        while (memcmp(line[header], "SV", 2) != 0)
+            header++;
+        size_t first = header + (k < 2 ? 8 : 1200), number;
+        *strchr(line[first], ':') = ';';
+        *strchr(line[header + 1700], ':') = ';';
+        hinge_model *model;
+        assert_refused(hinge_model_parse(&model, "text", text.bytes, text.size, NULL, &err), HINGE_EFORMAT, "text:");
+        assert_true(sscanf(err.text, "text:%zu", &number) == 1 && number == first + 1);
     }
 }
 

@@ -266,6 +266,43 @@ static void check_budget(const char *name, const hinge_data *data, size_t rows, 
     hinge_model_free(model);
 }
 
+/* The text of a model of n support vectors of d features from 0 to 255. */
+static struct text text_of_bytes(size_t n, size_t d)
+{
+    struct text text = { get(n * (d * 9 + 16) + 300, 1), 0 };
+    uint64_t seed = 5820040;
+    char *p = text.bytes;
+    p += sprintf(p, "svm_type c_svc\nkernel_type rbf\ngamma 1e-6\nnr_class 2\ntotal_sv %zu\nrho 0\n", n);
+    p += sprintf(p, "label 1 -1\nnr_sv %zu %zu\nSV\n", n / 2, n - n / 2);
+    for (size_t i = 0; i < n; i++) {
+        p += sprintf(p, "%d", i < n / 2 ? 1 : -1);
+        for (size_t f = 0; f < d; f++)
+            p += sprintf(p, " %zu:%d", f + 1, (int)(draw(&seed) % 256));
+        p += sprintf(p, "\n");
+    }
+    text.size = (size_t)(p - text.bytes);
+    return text;
+}
+
+/* Support vectors that are bytes are read as such: there is never a copy of them in f64. */
+TEST(memory_of_models_of_bytes)
+{
+    enum { N = 6000, D = 500 };
+    struct text text = text_of_bytes(N, D), small = text_of_bytes(200, D);
+    hinge_model *model = NULL;
+    assert_ok(hinge_model_parse(&model, "small", small.bytes, small.size, NULL, &err)); /* what stays */
+    hinge_model_free(model);
+    malloc_trim(0);
+    double before = own_memory("VmRSS:"), bytes = (double)N * D;
+    if (!forget_peak())
+        skip_because("/proc/self/clear_refs cannot be written");
+    assert_ok(hinge_model_parse(&model, "text", text.bytes, text.size, NULL, &err));
+    double grown = own_memory("VmHWM:") - before;
+    print_message("%.0f MB of bytes: %.0f MB\n", 1e-6 * bytes, 1e-6 * grown);
+    assert_true(grown < 4 * bytes); /* panels and norms among them */
+    hinge_model_free(model);
+}
+
 TEST(memory_budgets)
 {
     size_t found = 0;

@@ -210,8 +210,26 @@ static hinge_status read_words(const struct hg_line *line, size_t n_names, struc
 /* Is what lines of support vectors are read into. */
 struct vectors {
     struct hinge_model *model;
-    struct hg_columns columns; /* that hold something; bits NULL: all are kept */
+    struct hg_columns columns;    /* that hold something; bits NULL: all are kept */
+    struct hg_narrowed *narrowed; /* what was found of values that are kept as bytes; NULL: they are in f64 */
 };
+
+/* Reads a support vector into a row in f64 and makes bytes of it; nothing where one was no byte already. */
+static hinge_status read_bytes(const struct vectors *vectors, struct hg_line *line, struct hg_row *row, size_t i,
+                               size_t *nonzeros, hinge_error *err)
+{
+    const struct hinge_model *m = vectors->model;
+    if (__atomic_load_n(&vectors->narrowed->strange, __ATOMIC_RELAXED) != 0)
+        return HINGE_OK;
+    row->data = hg_zalloc(m->d, sizeof(double));
+    if (row->data == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, line->file, line->number, "no memory for %zu features", m->d);
+    hinge_status status = hg_line_pairs(line, row, NULL, nonzeros, err);
+    if (status == HINGE_OK)
+        hg_narrow(vectors->narrowed, row->data, m->d, (uint8_t *)m->sv + i * m->d);
+    hg_free(row->data);
+    return status;
+}
 
 /* Reads a support vector. Before there is room for coefficients, it is only looked which columns hold something. */
 static hinge_status read_vector(const void *arg, const struct hg_line *given, size_t i, size_t *nonzeros,
@@ -222,7 +240,8 @@ static hinge_status read_vector(const void *arg, const struct hg_line *given, si
     bool looks = m->coef == NULL;
     struct hg_columns columns = vectors->columns; /* its bits are shared */
     struct hg_line line = *given;
-    struct hg_row row = { .data = m->sv == NULL ? NULL : (double *)m->sv + i * m->d,
+    bool narrow = vectors->narrowed != NULL;
+    struct hg_row row = { .data = m->sv == NULL || narrow ? NULL : (double *)m->sv + i * m->d,
                           .type = HINGE_F64,
                           .cols = m->d,
                           .columns = !looks && columns.bits != NULL ? &columns : NULL,
@@ -234,6 +253,8 @@ static hinge_status read_vector(const void *arg, const struct hg_line *given, si
         line.p = hg_skip_blanks(line.p, line.end);
         status = hg_line_number(&line, "coefficient", looks ? &unused : &m->coef[k * m->n_sv + i], err);
     }
+    if (narrow)
+        return status == HINGE_OK ? read_bytes(vectors, &line, &row, i, nonzeros, err) : status;
     HG_THEN(status, hg_line_pairs(&line, &row, m->sv_serial != NULL ? &serial : NULL, nonzeros, err));
     if (status != HINGE_OK || m->sv_serial == NULL)
         return status;
@@ -275,21 +296,42 @@ static hinge_status choose_columns(struct vectors *vectors, struct hg_lines *lin
     return HINGE_OK;
 }
 
-/* Refuses vectors that this machine has no memory for, before it asks for them: a file of a few bytes may tell of
- * many. */
-static hinge_status reserve(struct hinge_model *m, const char *file, hinge_error *err)
+/* Makes room for support vectors of a type. Refuses what this machine has no memory for, before it asks for it: a file
+ * of a few bytes may tell of many. */
+static hinge_status reserve(struct hinge_model *m, hinge_dtype type, const char *file, hinge_error *err)
 {
-    size_t values, bytes;
+    size_t values, bytes, size = hg_size_of(type);
+    hg_free(m->sv);
+    m->sv = NULL;
     if (!hg_mul(m->n_sv, m->d, &values) || !hg_mul(values, sizeof(double), &bytes))
         return hg_fail_at(err, HINGE_ESIZE, file, 0, "%zu x %zu support vectors are beyond all sizes", m->n_sv, m->d);
-    if (bytes > hg_total_memory())
+    if (values * size > hg_total_memory())
         return hg_fail_at(err, HINGE_ENOMEM, file, 0, "%zu x %zu support vectors take %zu bytes: no memory", m->n_sv,
-                          m->d, bytes);
-    m->sv_type = HINGE_F64;
-    HG_TRY(HG_MAKE(err, "coefficients", HG_ZEROS(m->coef, hg_model_coef_rows(m) * m->n_sv))); /* fewer than bytes */
+                          m->d, values * size);
+    m->sv_type = type;
     return m->kernel.type == HINGE_PRECOMPUTED
                ? HG_MAKE(err, "the serial numbers of support vectors", HG_ZEROS(m->sv_serial, m->n_sv))
-               : HG_MAKE(err, "support vectors", { &m->sv, values, 1, sizeof(double), true });
+               : HG_MAKE(err, "support vectors", { &m->sv, values, 1, size, true });
+}
+
+/* Reads support vectors: those of a large model as bytes, as it keeps them, until one turns out to be none; then all
+ * of them again, in f64. */
+static hinge_status read_all(struct vectors *vectors, struct hg_lines *lines, hinge_error *err)
+{
+    struct hinge_model *m = vectors->model;
+    struct hg_narrowed narrowed = { 0 };
+    bool numbers = m->kernel.type == HINGE_PRECOMPUTED;
+    hinge_dtype type = numbers ? HINGE_F64 : hg_model_sv_type(m->n_sv, m->d, HINGE_U8);
+    HG_TRY(reserve(m, type, lines->file, err));
+    HG_TRY(HG_MAKE(err, "coefficients", HG_ZEROS(m->coef, hg_model_coef_rows(m) * m->n_sv))); /* fewer than bytes */
+    vectors->narrowed = type != HINGE_F64 ? &narrowed : NULL;
+    hinge_status status = hg_lines_read(lines, read_vector, vectors, err);
+    vectors->narrowed = NULL;
+    m->sv_type = type != HINGE_F64 ? hg_narrowed_type(&narrowed) : type;
+    if (m->sv_type == type || (status != HINGE_OK && narrowed.strange == 0) || m->sv_type == HINGE_I8)
+        return status;
+    HG_TRY(reserve(m, HINGE_F64, lines->file, err)); /* the first line that is wrong may have been passed over */
+    return hg_lines_read(lines, read_vector, vectors, err);
 }
 
 /* Reads in this order: words, the number of lines, which columns hold something, then vectors into their room. */
@@ -304,8 +346,7 @@ hinge_status hg_body_read(const struct hg_body *body, struct hinge_model *m, hin
     HG_THEN(status, check_lines(body, &lines, m, err));
     m->d = HG_MAX(HG_MAX(lines.last_index, body->features), m->d);
     HG_THEN(status, choose_columns(&vectors, &lines, err));
-    HG_THEN(status, reserve(m, file, err));
-    HG_THEN(status, hg_lines_read(&lines, read_vector, &vectors, err));
+    HG_THEN(status, read_all(&vectors, &lines, err));
     for (size_t i = 0; status == HINGE_OK && m->sv_serial != NULL && i < m->n_sv; i++)
         m->d = HG_MAX(m->d, m->sv_serial[i] + 1); /* as many columns of a kernel matrix as its highest serial number */
     HG_THEN(status, read_words(&body->names, body->n_names, m, err));

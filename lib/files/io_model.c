@@ -72,8 +72,8 @@ hinge_status hinge_model_format(const hinge_model *model, char **bytes, size_t *
     return hg_ok(err);
 }
 
-/* Reads the two parts and derives the rest; the model begins all 0, and is freed on failure. */
-static hinge_status parse(hinge_model **model, const char *name, const struct hg_bytes *bytes, const hinge_kernel *user,
+/* Reads the two parts, frees the text, and derives the rest; the model begins all 0, and is freed on failure. */
+static hinge_status parse(hinge_model **model, const char *name, struct hg_bytes *bytes, const hinge_kernel *user,
                           hinge_error *err)
 {
     struct hg_body body;
@@ -81,6 +81,7 @@ static hinge_status parse(hinge_model **model, const char *name, const struct hg
     HG_TRY(HG_MAKE(err, "a model", HG_ZEROS(m, 1)));
     hinge_status status = hg_header_read(m, name, bytes, true, user, &body, err);
     HG_THEN(status, hg_body_read(&body, m, err));
+    hg_bytes_free(bytes);
     HG_THEN(status, hg_model_settle_parts(m, name, err));
     HG_THEN(status, hg_model_finish(m, 1, err));
     if (status == HINGE_OK)

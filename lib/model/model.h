@@ -152,6 +152,14 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
 /* Returns the type that a model of so many support vectors is to have them in, which come in a type: bytes stay such
  * unless they are few. */
 hinge_dtype hg_model_sv_type(size_t n_sv, size_t d, hinge_dtype given);
+/* What is seen of values in f64 that are to become bytes, atomic: some is no byte; is less than 0; is more than 127. */
+struct hg_narrowed {
+    int strange, below, above;
+};
+/* Makes bytes of values, as far as they are such; to may be NULL. */
+void hg_narrow(struct hg_narrowed *narrowed, const double *from, size_t count, uint8_t *to);
+/* Returns the type of bytes that holds all values; HINGE_F64: none does. */
+hinge_dtype hg_narrowed_type(const struct hg_narrowed *narrowed);
 /* Makes bytes of the SVs where they are many, and all values such; false: no memory. */
 bool hg_model_narrow(hinge_model *model, int threads);
 

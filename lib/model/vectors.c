@@ -34,31 +34,43 @@ hinge_dtype hg_model_sv_type(size_t n_sv, size_t d, hinge_dtype given)
     return !is_small(n_sv, d) && (given == HINGE_U8 || given == HINGE_I8) ? given : HINGE_F64;
 }
 
-struct narrowing { /* of values in f64 to bytes; those may be NULL */
-    const double *from;
-    uint8_t *to;
-    size_t d;
-    int strange, below, above; /* atomic: some value is no byte; is less than 0; is more than 127 */
-};
-
-/* Makes bytes of a row's values. -0 is none, since it is to stay what it is. */
-static void narrow_some(void *arg, int thread, size_t first, size_t end)
+/* -0 is no byte, since it is to stay what it is. */
+void hg_narrow(struct hg_narrowed *narrowed, const double *from, size_t count, uint8_t *to)
 {
-    struct narrowing *n = arg;
-    int strange = __atomic_load_n(&n->strange, __ATOMIC_RELAXED), below = 0, above = 0;
-    (void)thread;
-    for (size_t i = first * n->d; i < end * n->d && !strange; i++) {
-        double x = n->from[i];
+    int strange = __atomic_load_n(&narrowed->strange, __ATOMIC_RELAXED), below = 0, above = 0;
+    for (size_t i = 0; i < count && !strange; i++) {
+        double x = from[i];
         int k = x >= -128 && x <= 255 ? (int)x : 0;
         strange = k != x || (k == 0 && signbit(x)); /* 0, but not x, also where x is beyond a byte */
         below |= k < 0;
         above |= k > 127;
-        if (n->to != NULL)
-            n->to[i] = (uint8_t)k;
+        if (to != NULL)
+            to[i] = (uint8_t)k;
     }
-    __atomic_fetch_or(&n->strange, strange, __ATOMIC_RELAXED);
-    __atomic_fetch_or(&n->below, below, __ATOMIC_RELAXED);
-    __atomic_fetch_or(&n->above, above, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&narrowed->strange, strange, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&narrowed->below, below, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&narrowed->above, above, __ATOMIC_RELAXED);
+}
+
+hinge_dtype hg_narrowed_type(const struct hg_narrowed *narrowed)
+{
+    if (narrowed->strange != 0 || (narrowed->below != 0 && narrowed->above != 0))
+        return HINGE_F64;
+    return narrowed->below != 0 ? HINGE_I8 : HINGE_U8;
+}
+
+struct narrowing { /* of rows */
+    struct hg_narrowed narrowed;
+    const double *from;
+    uint8_t *to;
+    size_t d;
+};
+
+static void narrow_some(void *arg, int thread, size_t first, size_t end)
+{
+    struct narrowing *n = arg;
+    (void)thread;
+    hg_narrow(&n->narrowed, n->from + first * n->d, (end - first) * n->d, n->to + first * n->d);
 }
 
 static bool has_negative(const int8_t *x, size_t n)
@@ -81,15 +93,15 @@ bool hg_model_narrow(hinge_model *m, int threads)
         m->sv_type = HINGE_U8;
     if (m->sv_type != HINGE_F64)
         return true;
-    narrow_some(&n, 0, 0, HG_MIN(m->n_sv, (size_t)16)); /* which tell of most models that they have others */
-    if (n.strange != 0 || (n.below != 0 && n.above != 0))
+    hg_narrow(&n.narrowed, n.from, HG_MIN(m->n_sv, (size_t)16) * m->d, NULL); /* most models have others there */
+    if (hg_narrowed_type(&n.narrowed) == HINGE_F64)
         return true;
     if ((n.to = hg_alloc(m->n_sv, m->d)) == NULL)
         return false;
     hg_share(threads, m->n_sv, 256, narrow_some, &n);
-    bool all = n.strange == 0 && (n.below == 0 || n.above == 0);
+    m->sv_type = hg_narrowed_type(&n.narrowed);
+    bool all = m->sv_type != HINGE_F64;
     hg_free(all ? m->sv : n.to);
     m->sv = all ? n.to : m->sv;
-    m->sv_type = !all ? HINGE_F64 : n.below != 0 ? HINGE_I8 : HINGE_U8;
     return true;
 }
