@@ -51,6 +51,14 @@ hinge_status hg_folds_draw(const struct hg_problem *pr, uint64_t *state, size_t 
     return HINGE_OK;
 }
 
+void hg_folds_mark(const struct hg_problem *pr, bool *used, bool *alone)
+{
+    for (size_t k = 0; k < pr->n; k++)
+        used[pr->order[k]] = true;
+    for (size_t c = 0; alone != NULL && pr->classifies && c < pr->n_classes; c++)
+        alone[pr->order[pr->start[c]]] = pr->start[c + 1] - pr->start[c] == 1;
+}
+
 /* Sums weights of each class without the fold; hg_most_nu has the bound itself. */
 double hg_folds_most_nu(const struct hg_problem *pr, const uint32_t *fold, size_t without, double *work)
 {

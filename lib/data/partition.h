@@ -12,6 +12,9 @@ void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t f
 /* Deals fold[rows of x] by row: those of weight > 0 are dealt by class, then the others, for prediction alone. */
 hinge_status hg_folds_draw(const struct hg_problem *problem, uint64_t *state, size_t folds, uint32_t *fold,
                            hinge_error *err);
+/* Notes which rows of x are points (used), and which of these are the only one of their class (alone; NULL: not
+ * wanted). Both [rows of x], cleared. */
+void hg_folds_mark(const struct hg_problem *problem, bool *used, bool *alone);
 /* Returns the largest nu that the classes allow without the rows of one fold (fold NULL: with all rows); work:
  * [n_classes]. */
 double hg_folds_most_nu(const struct hg_problem *problem, const uint32_t *fold, size_t without, double *work);

@@ -128,26 +128,14 @@ struct calibration {
     hinge_outcome ended; /* TIME_LIMIT or STOPPED; otherwise CONVERGED */
 };
 
-/* Is one fold of one problem, all arrays in one block whose first is `point`. */
+/* Is one fold of one problem, all arrays in one block whose first is `row`. */
 struct part {
     struct hg_job job;
-    uint32_t *point, *fold, *work; /* [n] by position; in the end work has the positions held out */
-    uint32_t *train, *held;        /* [n] */
-    double *y, *weight;            /* one-vs-rest: [rows] labels of two classes, with the weights of all classes */
-    double first, second;          /* summed weights of the training rows */
+    size_t n;
+    uint32_t *row, *fold, *work; /* [n] by position among the problem's points */
+    double *y, *weight;          /* one-vs-rest: [rows] labels of two classes, with the weights of all classes */
+    double first, second;        /* summed weights of the training rows */
 };
-
-/* Makes room for n points and, against the rest, labels and weights of all rows. */
-static hinge_status part_init(struct part *part, const struct hg_problem *pr, size_t n, hinge_error *err)
-{
-    size_t rest = pr->one_vs_rest ? pr->x.rows : 0;
-    HG_TRY(HG_MAKE(err, "the rows of a fold", HG_ARRAY(part->point, n), HG_ARRAY(part->fold, n),
-                   HG_ARRAY(part->work, n), HG_ARRAY(part->train, n), HG_ARRAY(part->held, n),
-                   HG_ZEROS(part->job.decisions, n), HG_ARRAY(part->y, rest), HG_ZEROS(part->weight, rest)));
-    part->job.train = part->train;
-    part->job.held = part->held;
-    return HINGE_OK;
-}
 
 /* Makes labels of a class against the rest, +1 and -1, so that the job is a training of two classes. Weights of classes
  * are in pr->weight already, and are not to be multiplied in again. */
@@ -165,42 +153,39 @@ static void part_set_rest(struct part *part, const struct hg_problem *pr, size_t
     part->job.params.positive_class = NULL;
 }
 
-/* Splits a problem's points into those held out by fold f and those trained on. The deal is that of
- * hg_folds_deal_problem, so that folds solved in the training and those trained here are the same. */
+/* Deals a problem's points, by hg_folds_deal_problem, so that folds solved in the training and those trained here are
+ * the same; and sums the weights of both sides without fold f. */
 static void split(const struct hg_problem *pr, size_t p, size_t f, struct part *part)
 {
-    struct hg_job *job = &part->job;
-    size_t n = hg_problem_points(pr, p, part->point), n_first = hg_problem_firsts(pr, p);
+    size_t n_first = hg_problem_firsts(pr, p);
+    hg_problem_points(pr, p, part->row);
     hg_folds_deal_problem(pr, p, HG_FOLDS, part->work, part->fold);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t row = pr->order[part->point[i]];
-        if (part->fold[i] == f) {
-            part->work[job->n_held] = (uint32_t)i;
-            part->held[job->n_held++] = row;
-        } else {
-            *(i < n_first ? &part->first : &part->second) += pr->weight[part->point[i]];
-            part->train[job->n_train++] = row;
-        }
+    for (size_t i = 0; i < part->n; i++) {
+        if (part->fold[i] != f)
+            *(i < n_first ? &part->first : &part->second) += pr->weight[part->row[i]];
+        part->row[i] = pr->order[part->row[i]];
     }
 }
 
 /* Makes decision values whose sign is as the whole model has it; label: of its first class. A fold's training may meet
  * its classes in the other order, and then has the other sign. Where it sees one class only there is no model: all held
  * out are that class, by +1 or -1. */
-static hinge_status decide_held(struct calibration *c, struct part *part, double label, hinge_error *err)
+static hinge_status decide_held(struct calibration *c, struct part *part, size_t f, double label, double *decision,
+                                hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
     struct hg_job *job = &part->job;
-    if (pr->classifies && (part->first == 0 || part->second == 0)) {
-        for (size_t i = 0; i < job->n_held; i++)
-            job->decisions[i] = part->first > 0 ? 1 : -1;
-        return HINGE_OK;
-    }
+    const struct hg_split rows = { .n = part->n, .row = part->row, .fold = part->fold };
+    bool has_both = !pr->classifies || (part->first > 0 && part->second > 0);
     if (job->params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
         job->params.nu = HG_MIN(job->params.nu, hg_most_nu((double[]){ part->first, part->second }, 2, false));
-    HG_TRY(hg_jobs_hold_out(&c->jobs, job, err));
-    for (size_t i = 0; i < job->n_held; i++)
-        job->decisions[i] *= pr->classifies && job->first != label ? -1 : 1;
+    if (has_both)
+        HG_TRY(hg_jobs_hold_out(&c->jobs, job, &rows, f, false, decision, err));
+    for (size_t i = 0; i < part->n; i++)
+        if (part->fold[i] == f && !has_both)
+            decision[i] = part->first > 0 ? 1 : -1;
+        else if (part->fold[i] == f)
+            decision[i] *= pr->classifies && job->first != label ? -1 : 1;
     return HINGE_OK;
 }
 
@@ -212,23 +197,22 @@ static hinge_status calibrate_fold(void *arg, int thread, size_t number, int thr
     struct calibration *c = arg;
     (void)thread;
     const struct hg_problem *pr = c->problem;
-    size_t p = number / HG_FOLDS, n = hg_problem_size(pr, p), a, b;
-    double *decision = c->refold->decision + c->refold->start[p];
+    size_t p = number / HG_FOLDS, f = number % HG_FOLDS, a, b;
     if (c->refold->is_solved[p])
         return HINGE_OK;
-    struct part part = { .job = { .number = number, .threads = threads, .y = c->jobs.y, .params = c->jobs.params,
+    struct part part = { .n = hg_problem_size(pr, p),
+                         .job = { .number = number, .threads = threads, .y = c->jobs.y, .params = c->jobs.params,
                                   .copy = pr->n_classes > 2 && !pr->one_vs_rest } };
-    HG_TRY(part_init(&part, pr, n, err));
+    size_t rest = pr->one_vs_rest ? pr->x.rows : 0;
+    HG_TRY(HG_MAKE(err, "the rows of a fold", HG_ARRAY(part.row, part.n), HG_ARRAY(part.fold, part.n),
+                   HG_ARRAY(part.work, part.n), HG_ARRAY(part.y, rest), HG_ZEROS(part.weight, rest)));
     if (pr->one_vs_rest)
         part_set_rest(&part, pr, p);
     hg_problem_pair(pr, p, &a, &b);
-    split(pr, p, number % HG_FOLDS, &part);
-    hinge_status status = HINGE_OK;
-    if (part.job.n_held > 0)
-        status = decide_held(c, &part, pr->one_vs_rest || !pr->classifies ? 1 : pr->labels[a], err);
-    for (size_t i = 0; status == HINGE_OK && i < part.job.n_held; i++)
-        decision[part.work[i]] = part.job.decisions[i];
-    hg_free(part.point);
+    split(pr, p, f, &part);
+    double label = pr->one_vs_rest || !pr->classifies ? 1 : pr->labels[a];
+    hinge_status status = decide_held(c, &part, f, label, c->refold->decision + c->refold->start[p], err);
+    hg_free(part.row);
     return status;
 }
 
@@ -283,16 +267,19 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
 static hinge_status by_training_rows(struct calibration *c, hinge_model *model, hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
-    struct hg_job job = { .threads = pr->params.threads, .held = pr->order, .n_held = pr->n, .params = c->jobs.params,
-                          .model = model };
+    struct hg_job job = { .threads = pr->params.threads, .params = c->jobs.params, .model = model };
+    struct hg_split rows = { .n = pr->n, .row = pr->order };
     struct calibrated result;
-    HG_TRY(calibrated_init(&result, model, err));
-    hinge_status status = HG_MAKE(err, "decision values", HG_ARRAY(job.decisions, pr->n));
-    HG_THEN(status, hg_jobs_hold_out(&c->jobs, &job, err));
-    if (status == HINGE_OK && calibrated_fit(&result, 0, job.decisions, 0, pr->n))
+    uint32_t *fold;
+    double *decision;
+    HG_TRY(HG_MAKE(err, "decision values", HG_ZEROS(fold, pr->n), HG_ARRAY(decision, pr->n)));
+    rows.fold = fold;
+    hinge_status status = calibrated_init(&result, model, err);
+    HG_THEN(status, hg_jobs_hold_out(&c->jobs, &job, &rows, 0, false, decision, err));
+    if (status == HINGE_OK && calibrated_fit(&result, 0, decision, 0, pr->n))
         calibrated_install(&result, model);
     calibrated_free(&result);
-    hg_free(job.decisions);
+    hg_free(fold);
     return status;
 }
 

@@ -149,7 +149,7 @@ static hinge_status hold_out(const struct hg_jobs *jobs, struct hg_job *job, hin
 
 /* Gives the training what is left of the jobs' time limit, and a ticket in place of the caller's callback. A job that
  * begins after the end does nothing but say so in its report. */
-hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err)
+static hinge_status run_job(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err)
 {
     const hinge_params *all = &jobs->params;
     struct ticket ticket = { job->number,
@@ -177,5 +177,32 @@ hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_er
         job->first = hinge_model_labels(model) != NULL ? hinge_model_labels(model)[0] : NAN;
     if (job->model == NULL)
         hinge_model_free(model);
+    return status;
+}
+
+/* Lists the rows of one fold and of the others, in the order of the split, and brings what is predicted back there. */
+hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, const struct hg_split *split, size_t fold,
+                              bool labels, double *out, hinge_error *err)
+{
+    uint32_t *train, *held;
+    double *told;
+    HG_TRY(HG_MAKE(err, "the rows of a fold", HG_ARRAY(train, split->n), HG_ARRAY(held, split->n),
+                   HG_ARRAY(told, split->n)));
+    for (size_t i = 0; i < split->n; i++) {
+        uint32_t row = split->row != NULL ? split->row[i] : (uint32_t)i;
+        if (split->fold[i] == fold) {
+            held[job->n_held++] = row;
+            job->copy = job->copy || (split->alone != NULL && split->alone[row]);
+        } else if (split->used == NULL || split->used[row])
+            train[job->n_train++] = row;
+    }
+    job->train = train;
+    job->held = held;
+    *(labels ? &job->labels : &job->decisions) = told;
+    hinge_status status = job->n_held > 0 ? run_job(jobs, job, err) : HINGE_OK;
+    for (size_t i = 0; i < split->n && status == HINGE_OK && !hg_ended_early(job->report.outcome); i++)
+        if (split->fold[i] == fold)
+            out[i] = *told++;
+    hg_free(train);
     return status;
 }

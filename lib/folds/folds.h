@@ -38,23 +38,38 @@ hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err);
 /* Tells whether the caller or the time limit has ended the jobs: STOPPED, TIME_LIMIT, otherwise CONVERGED. */
 hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs);
 
-/* Holds a training among them, and what its model predicts of rows that it did not see. */
+#define HG_NO_FOLD UINT32_MAX
+
+/* Holds rows in folds, whoever dealt them; all arrays are the caller's. */
+struct hg_split {
+    size_t n;
+    const uint32_t *row;      /* [n] of x; NULL: row i is i */
+    const uint32_t *fold;     /* [n] which holds each out; none: HG_NO_FOLD */
+    const bool *used, *alone; /* by row of x, as hg_folds_mark has them; NULL: all are used, none is alone */
+};
+
+/* Holds a training on the rows of all folds but one, and what its model predicts of that one's. */
 struct hg_job {
     size_t number;
     int threads;
-    const uint32_t *train, *held; /* rows: those trained on; the others take no part */
-    size_t n_train, n_held;
     const double *y; /* of all rows of x */
     bool copy;       /* train on a copy of the rows, as it must be where a class of y is missing among them (beta0
-                            * is then not used), not with weights of 0 for others */
+                      * is then not used), not with weights of 0 for others */
     hinge_params params;
-    hinge_model *model;         /* NULL: the training's; otherwise it predicts, and nothing is trained */
-    double *labels, *decisions; /* [n_held], [n_held * n_problems] what is predicted; either may be NULL */
-    double first;               /* the label of the model's first class */
+    hinge_model *model;  /* NULL: the training's; otherwise it predicts, and nothing is trained */
+    double first;        /* the label of the model's first class */
     hinge_report report; /* a training that ended early, or did not begin since all have ended, predicts nothing */
+    /* hg_jobs_hold_out's: */
+    const uint32_t *train, *held; /* rows: those trained on; the others take no part */
+    size_t n_train, n_held;
+    double *labels, *decisions; /* [n_held] what is predicted; one of them is NULL */
 };
 
-hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err);
+/* Trains without a fold and writes what is predicted of its rows, labels or else decision values (of one problem), to
+ * where the split has them in out [split->n]. Where a class goes with the fold, a copy is trained on: a weight of 0
+ * would leave the class in the model. A fold without rows trains nothing. */
+hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, const struct hg_split *split, size_t fold,
+                              bool labels, double *out, hinge_error *err);
 
 /* validate.c: hinge_cross_validate. */
 hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,

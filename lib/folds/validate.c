@@ -22,53 +22,26 @@ struct validation {
     const struct hg_problem *problem; /* all rows */
     size_t n, folds;
     uint32_t *fold;        /* [n] by row */
-    bool *used;            /* [n] by row: weight > 0 */
-    bool *misses_class;    /* [folds] the rows of some class are all in this fold */
+    bool *used, *alone;    /* [n] by row: hg_folds_mark's */
     double *prediction;    /* [n] */
+    double *most_nu;       /* [folds] nu-SVC: a fold's share of the classes can differ by a row */
     hinge_report *reports; /* [folds] */
     hinge_model *model;    /* NULL, or that of the fold at hand */
 };
 
-/* Deals rows to folds by params.seed, and notes folds without which a class has no row: those whose class has one
- * row. */
-static hinge_status draw_folds(struct validation *v, hinge_error *err)
-{
-    const struct hg_problem *pr = v->problem;
-    uint64_t state = v->jobs.params.seed;
-    HG_TRY(hg_folds_draw(pr, &state, v->folds, v->fold, err));
-    for (size_t i = 0; i < pr->n; i++)
-        v->used[pr->order[i]] = true;
-    for (size_t c = 0; c < pr->n_classes && pr->classifies; c++)
-        if (pr->start[c + 1] - pr->start[c] == 1)
-            v->misses_class[v->fold[pr->order[pr->start[c]]]] = true;
-    return HINGE_OK;
-}
-
-/* Trains without a fold's rows and predicts them. A copy is trained where a class has no row left: a weight of 0 would
- * leave the class in the model. */
+/* Trains without a fold's rows and predicts them; what is not predicted stays NaN. */
 static hinge_status validate_fold(void *arg, int thread, size_t f, int threads, hinge_error *err)
 {
     struct validation *v = arg;
     (void)thread;
-    struct hg_job job = { .number = f, .threads = threads, .y = v->jobs.y, .copy = v->misses_class[f],
-                          .params = v->jobs.params, .model = v->model };
-    uint32_t *train, *held;
+    struct hg_job job = { .number = f, .threads = threads, .y = v->jobs.y, .params = v->jobs.params,
+                          .model = v->model };
+    const struct hg_split rows = { .n = v->n, .fold = v->fold, .used = v->used, .alone = v->alone };
     hinge_error mine;
-    HG_TRY(HG_MAKE(err, "a fold of the rows", HG_ARRAY(train, v->n), HG_ARRAY(held, v->n), HG_ARRAY(job.labels, v->n)));
-    for (size_t i = 0; i < v->n; i++)
-        if (v->fold[i] == f)
-            held[job.n_held++] = (uint32_t)i;
-        else if (v->used[i])
-            train[job.n_train++] = (uint32_t)i;
-    job.train = train;
-    job.held = held;
-    if (job.params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
-        job.params.nu = HG_MIN(v->problem->params.nu, hg_folds_most_nu(v->problem, v->fold, f, job.labels));
-    hinge_status status = hg_jobs_hold_out(&v->jobs, &job, &mine);
+    if (job.params.task == HINGE_NU_SVC)
+        job.params.nu = HG_MIN(v->problem->params.nu, v->most_nu[f]);
+    hinge_status status = hg_jobs_hold_out(&v->jobs, &job, &rows, f, true, v->prediction, &mine);
     v->reports[f] = job.report;
-    for (size_t i = 0; status == HINGE_OK && i < job.n_held; i++)
-        v->prediction[held[i]] = hg_ended_early(job.report.outcome) ? NAN : job.labels[i];
-    hg_free(train);
     return status == HINGE_OK ? HINGE_OK
                               : hg_fail(err, status, "fold %zu of %zu: %s", f + 1, v->folds, mine.text);
 }
@@ -162,13 +135,20 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
     bool by_side = false, at_once = false;
     hinge_report whole = { 0 };
     HG_TRY(HG_MAKE(err, "the folds of the rows", HG_ARRAY(v->fold, v->n), HG_ZEROS(v->used, v->n),
-                   HG_ZEROS(v->misses_class, v->folds), HG_ARRAY(v->prediction, v->n), HG_ZEROS(v->reports, v->folds)));
-    hinge_status status = draw_folds(v, err);
+                   HG_ZEROS(v->alone, v->n), HG_ARRAY(v->prediction, v->n), HG_ARRAY(v->most_nu, v->folds),
+                   HG_ZEROS(v->reports, v->folds)));
+    uint64_t state = params->seed;
+    hinge_status status = hg_folds_draw(v->problem, &state, v->folds, v->fold, err);
+    hg_folds_mark(v->problem, v->used, v->alone);
     if (status == HINGE_OK && params->task == HINGE_NU_SVC) { /* not for the want of rows in a fold alone */
         double most = hg_folds_most_nu(v->problem, NULL, 0, v->prediction);
         if (params->nu > most * (1 + 1e-12))
             status = hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for these classes; at most %g", params->nu, most);
     }
+    for (size_t f = 0; f < v->folds && params->task == HINGE_NU_SVC; f++)
+        v->most_nu[f] = hg_folds_most_nu(v->problem, v->fold, f, v->prediction);
+    for (size_t i = 0; i < v->n; i++)
+        v->prediction[i] = NAN;
     if (status == HINGE_OK && may_go_at_once(v))
         status = validate_at_once(v, &whole, &at_once, err);
     if (!at_once)

@@ -6,6 +6,7 @@
 #include "lib/base/team.h"
 #include "lib/base/teller.h"
 #include "lib/data/params.h"
+#include "lib/data/partition.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,8 +41,7 @@ static hinge_status find_rows(struct hg_selecting *s, hinge_error *err)
     const struct hg_problem *pr = &s->problem;
     HG_TRY(HG_MAKE(err, "the classes of rows", HG_ZEROS(s->used, s->rows), HG_ZEROS(s->class_of, s->rows),
                    HG_ARRAY(s->class_weight, pr->n_classes + 1)));
-    for (size_t i = 0; i < pr->n; i++)
-        s->used[pr->order[i]] = true;
+    hg_folds_mark(pr, s->used, NULL);
     for (size_t c = 0; pr->classifies && c < pr->n_classes; c++)
         for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
             s->class_of[pr->order[i]] = (uint32_t)c;

@@ -16,43 +16,30 @@
 #include <math.h>
 #include <string.h>
 
-/* Holds one leave-one-out, all arrays in one block whose first is left_out. Jobs write their own entries of prediction
+/* Holds one leave-one-out, all arrays in one block whose first is fold. Jobs write their own entries of prediction
  * and outcome. */
 struct leaving {
     struct hg_jobs jobs;
     const struct hg_problem *problem; /* all rows */
     size_t n;                         /* rows of x */
-    uint32_t *left_out;               /* [n_jobs] row that a job leaves out */
-    bool *used, *alone;               /* [n] weight > 0; the only row of its class */
+    uint32_t *fold;                   /* [n] the job that leaves a row out; none: HG_NO_FOLD */
+    bool *used, *alone;               /* [n] hg_folds_mark's */
     double *beta;                     /* [n_problems * n] of all rows */
     double *prediction;               /* [n] */
     hinge_outcome *outcome;           /* [n_jobs] */
 };
 
 /* Trains without one row and predicts it: job `number`, after the training of all rows, which progress counts as the
- * first. A row whose class goes with it is left out of a copy, since a weight of 0 would leave the class in. */
+ * first. */
 static hinge_status leave_out(void *arg, int thread, size_t number, int threads, hinge_error *err)
 {
     struct leaving *l = arg;
     (void)thread;
-    uint32_t out = l->left_out[number], *rows;
-    HG_TRY(HG_MAKE(err, "the rows that stay", HG_ARRAY(rows, l->n)));
-    struct hg_job job = { .number = number + 1,
-                          .threads = threads,
-                          .train = rows,
-                          .held = &out,
-                          .n_held = 1,
-                          .y = l->jobs.y,
-                          .copy = l->alone[out],
-                          .params = l->jobs.params,
-                          .labels = &l->prediction[out] };
-    for (size_t i = 0; i < l->n; i++)
-        if (i != out && l->used[i])
-            rows[job.n_train++] = (uint32_t)i;
+    const struct hg_split rows = { .n = l->n, .fold = l->fold, .used = l->used, .alone = l->alone };
+    struct hg_job job = { .number = number + 1, .threads = threads, .y = l->jobs.y, .params = l->jobs.params };
     job.params.beta0 = l->beta;
-    hinge_status status = hg_jobs_hold_out(&l->jobs, &job, err);
+    hinge_status status = hg_jobs_hold_out(&l->jobs, &job, &rows, number, true, l->prediction, err);
     l->outcome[number] = job.report.outcome;
-    hg_free(rows);
     return status;
 }
 
@@ -80,16 +67,12 @@ static void choose_rows(struct leaving *l, const hinge_model *m)
 {
     const struct hg_problem *pr = l->problem;
     bool all = !bias_is_held(l, m->n_problems);
-    for (size_t k = 0; k < pr->n; k++)
-        l->used[pr->order[k]] = true;
-    for (size_t c = 0; pr->classifies && c < pr->n_classes; c++)
-        l->alone[pr->order[pr->start[c]]] = pr->start[c + 1] - pr->start[c] == 1;
+    hg_folds_mark(pr, l->used, l->alone);
     bool *sv = l->alone + l->n; /* room behind */
     for (size_t k = 0; k < m->n_sv; k++)
         sv[m->sv_index[k]] = true;
     for (size_t i = 0; i < l->n; i++)
-        if (l->used[i] && (all || sv[i] || l->alone[i]))
-            l->left_out[l->jobs.n_jobs++] = (uint32_t)i;
+        l->fold[i] = l->used[i] && (all || sv[i] || l->alone[i]) ? (uint32_t)l->jobs.n_jobs++ : HG_NO_FOLD;
 }
 
 /* Sums up errors, or squares of residuals (pinball losses of a quantile), over rows of weight above 0. The bound is the
@@ -126,7 +109,7 @@ static hinge_status run(struct leaving *l, hinge_leave_one_out_report *report, h
     const struct hg_problem *pr = l->problem;
     hinge_model *m = NULL;
     hinge_report first;
-    HG_TRY(HG_MAKE(err, "the rows to be left out", HG_ARRAY(l->left_out, l->n), HG_ZEROS(l->used, l->n),
+    HG_TRY(HG_MAKE(err, "the rows to be left out", HG_ARRAY(l->fold, l->n), HG_ZEROS(l->used, l->n),
                    HG_ZEROS(l->alone, 2 * l->n), HG_ARRAY(l->prediction, l->n), HG_ZEROS(l->outcome, l->n),
                    HG_TABLE(l->beta, pr->n_problems, l->n)));
     hinge_status status = hinge_train(&m, l->jobs.x, l->jobs.y, &l->jobs.params, &first, err);
@@ -170,7 +153,7 @@ static hinge_status leave_each_out(const hinge_matrix *x, const double *y, const
         memcpy(predictions, l.prediction, l.n * sizeof *predictions);
     if (status == HINGE_OK && report != NULL)
         *report = r;
-    hg_free(l.left_out);
+    hg_free(l.fold);
     hg_problem_free(&problem);
     return status == HINGE_OK ? hg_ok(err) : status;
 }
