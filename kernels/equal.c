@@ -130,6 +130,35 @@ hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t
     return status;
 }
 
+/* Looks up (first, key) in a table of open addressing: slots, a power of 2 that is at least twice n, have 1 + the
+ * number. */
+hinge_status hg_equal_number(const uint32_t *first, const double *key, size_t n, uint32_t *number, uint32_t *first_of,
+                             size_t *count, hinge_error *err)
+{
+    size_t slots = 16;
+    uint32_t *slot;
+    while (slots < 2 * n)
+        slots *= 2;
+    *count = 0;
+    HG_TRY(HG_MAKE(err, "the numbers of equal rows", HG_ZEROS(slot, slots)));
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &key[i], sizeof bits);
+        bits = (bits ^ bits >> 32 ^ (uint64_t)first[i] << 20) * 0x9e3779b97f4a7c15;
+        size_t at = (size_t)(bits >> 20) & (slots - 1);
+        for (uint32_t k; (k = slot[at]) != 0; at = (at + 1) & (slots - 1))
+            if (first[first_of[k - 1]] == first[i] && key[first_of[k - 1]] == key[i])
+                break;
+        if (slot[at] == 0) {
+            first_of[*count] = (uint32_t)i;
+            slot[at] = (uint32_t)++*count;
+        }
+        number[i] = slot[at] - 1;
+    }
+    hg_free(slot);
+    return HINGE_OK;
+}
+
 /* ---- a source's rows --------------------------------------------------------------------------------------------- */
 
 hinge_status hg_equal_init(struct hg_equal *e, const uint32_t *first, size_t n, size_t most_rows, hinge_error *err)

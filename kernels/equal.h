@@ -33,6 +33,11 @@ void hg_equal_table_first(const struct hg_equal_table *table, uint32_t *first);
 /* Makes *first [points->n], the first point equal to each, to be freed; NULL: no two are equal. */
 hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t **first, hinge_error *err);
 
+/* Makes one number of points that are equal and have one key: number [n], in the order of the first of each, which are
+ * first_of [n]; *count of them. first: hg_equal_find's; key [n]: no NaN. */
+hinge_status hg_equal_number(const uint32_t *first, const double *key, size_t n, uint32_t *number, uint32_t *first_of,
+                             size_t *count, hinge_error *err);
+
 /* Knows which columns of a tile are equal to which of the rows asked for. */
 struct hg_equal {
     const uint32_t *first; /* [points] hg_equal_find's, or NULL */

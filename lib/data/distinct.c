@@ -18,33 +18,7 @@
 /* Returns what a row's linear term hangs on beside its weight. */
 static double target_of(const struct hg_problem *pr, size_t i)
 {
-    return pr->classifies || pr->task->regresses ? pr->y[pr->order[i]] + 0.0 : 0; /* -0 is 0 */
-}
-
-/* Numbers points in the order of their first rows, first[k] of point k, and tells each row's point (point [n]); returns
- * how many there are. A row's key is its first equal row and its label or target, looked up in a table of open
- * addressing (slots, a power of 2 that is at least twice n: `slot` has 1 + the point, 0 where nothing is; cleared).
- * Rows ascend by class, and so do points. */
-static size_t number_points(const struct hg_problem *pr, const uint32_t *equal, size_t slots, uint32_t *slot,
-                            uint32_t *point, uint32_t *first)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < pr->n; i++) {
-        double label = target_of(pr, i);
-        uint64_t bits;
-        memcpy(&bits, &label, sizeof bits);
-        bits = (bits ^ bits >> 32 ^ (uint64_t)equal[i] << 20) * 0x9e3779b97f4a7c15;
-        size_t at = (size_t)(bits >> 20) & (slots - 1);
-        for (uint32_t k; (k = slot[at]) != 0; at = (at + 1) & (slots - 1))
-            if (equal[first[k - 1]] == equal[i] && target_of(pr, first[k - 1]) == label)
-                break;
-        if (slot[at] == 0) {
-            first[count] = (uint32_t)i;
-            slot[at] = (uint32_t)++count;
-        }
-        point[i] = slot[at] - 1;
-    }
-    return count;
+    return pr->classifies || pr->task->regresses ? pr->y[pr->order[i]] + 0.0 : 0; /* -0 is 0, also to a hash */
 }
 
 /* Makes the distinct problem's own arrays, of `count` points; the rest is borrowed from the whole problem. Two points
@@ -80,20 +54,21 @@ static hinge_status take_points(struct hg_distinct *d, const struct hg_problem *
 static hinge_status merge(struct hg_distinct *d, const struct hg_problem *whole, const uint32_t *equal,
                           hinge_error *err)
 {
-    size_t n = whole->n, slots = 16;
-    uint32_t *slot, *first;
-    while (slots < 2 * n)
-        slots *= 2;
-    HG_TRY(HG_MAKE(err, "the numbers of rows", HG_ZEROS(slot, slots), HG_ARRAY(first, n)));
+    size_t n = whole->n, count = 0;
+    uint32_t *first;
+    double *key;
+    HG_TRY(HG_MAKE(err, "the numbers of rows", HG_ARRAY(first, n), HG_ARRAY(key, n)));
     hinge_status status = HG_MAKE(err, "the points of rows", HG_ARRAY(d->point, n));
-    size_t count = status == HINGE_OK ? number_points(whole, equal, slots, slot, d->point, first) : n;
-    if (count < n)
+    for (size_t i = 0; i < n; i++)
+        key[i] = target_of(whole, i);
+    HG_THEN(status, hg_equal_number(equal, key, n, d->point, first, &count, err));
+    if (status == HINGE_OK && count < n)
         status = take_points(d, whole, equal, first, count, err);
-    if (count == n || status != HINGE_OK) {
+    if (status != HINGE_OK || count == n) {
         hg_free(d->point);
         *d = (struct hg_distinct){ .problem = *whole };
     }
-    hg_free(slot);
+    hg_free(first);
     return status;
 }
 

@@ -9,25 +9,6 @@
 
 #include <string.h>
 
-/* Tells, of each vector, its number among those that stay, which are the first of their class that are equal. to [3 *
- * n_sv] with work space behind; stays [n_sv] which they are; returns how many there are. */
-static size_t number(const hinge_model *m, const uint32_t *first, uint32_t *to, uint32_t *stays)
-{
-    uint32_t *of_class = to + m->n_sv, *seen = to + 2 * m->n_sv; /* by first: the number, and 1 + the class it is of */
-    size_t count = 0, i = 0;
-    memset(seen, 0, m->n_sv * sizeof *seen);
-    for (size_t c = 0; c < hg_model_groups(m); c++)
-        for (size_t end = i + hg_model_group_sv(m, c); i < end; i++) {
-            if (seen[first[i]] != c + 1) {
-                seen[first[i]] = (uint32_t)c + 1;
-                of_class[first[i]] = (uint32_t)count;
-                stays[count++] = (uint32_t)i;
-            }
-            to[i] = of_class[first[i]];
-        }
-    return count;
-}
-
 /* Makes the model of the `count` vectors that stay, each with the sums of coefficients of those that are equal to it
  * within its class, in every row of coef. It has what prediction reads, no more: no indices, objectives or
  * calibration. */
@@ -64,16 +45,22 @@ hinge_status hg_model_merge(const hinge_model *m, int threads, hinge_model **mer
     if (again < worth)
         return HINGE_OK;
     uint32_t *first, *to, *stays;
-    HG_TRY(HG_MAKE(err, "the numbers of support vectors", HG_ARRAY(first, m->n_sv), HG_ARRAY(to, 3 * m->n_sv),
-                   HG_ARRAY(stays, m->n_sv)));
+    double *class;
+    size_t count = 0;
+    HG_TRY(HG_MAKE(err, "the numbers of support vectors", HG_ARRAY(first, m->n_sv), HG_ARRAY(to, m->n_sv),
+                   HG_ARRAY(stays, m->n_sv), HG_ARRAY(class, m->n_sv)));
     hg_equal_table_first(&m->equal, first);
-    size_t count = number(m, first, to, stays);
+    for (size_t c = 0, i = 0; c < hg_model_groups(m); c++)
+        for (size_t end = i + hg_model_group_sv(m, c); i < end; i++)
+            class[i] = (double)c;
+    hinge_status status = hg_equal_number(first, class, m->n_sv, to, stays, &count, err);
     bool few = m->n_sv - count < worth; /* others are of different classes */
-    *merged = few ? NULL : merged_of(m, to, stays, count);
+    *merged = few || status != HINGE_OK ? NULL : merged_of(m, to, stays, count);
     hg_free(first);
+    HG_TRY(status);
     if (*merged == NULL)
         return few ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory to merge %zu support vectors", m->n_sv);
-    hinge_status status = hg_model_finish(*merged, threads, err);
+    status = hg_model_finish(*merged, threads, err);
     if (status != HINGE_OK) {
         hinge_model_free(*merged);
         *merged = NULL;
