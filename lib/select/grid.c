@@ -151,17 +151,23 @@ bool hg_same_point(const hinge_grid_point *a, const hinge_grid_point *b)
 }
 
 /* Gives the caller's parameters with the point's values. */
+void hg_point_take(const struct hg_selecting *s, const hinge_grid_point *point, hinge_params *params)
+{
+    params->C = point->C;
+    params->nu = point->nu;
+    params->p = point->p;
+    params->tau = point->tau;
+    params->kernel = s->given->kernel;
+    params->kernel.gamma = point->gamma;
+    params->kernel.degree = point->degree;
+    params->kernel.coef0 = point->coef0;
+    params->kernel.n_features = s->params.kernel.n_features;
+}
+
 hinge_params hg_point_params(const struct hg_selecting *s, const hinge_grid_point *point)
 {
     hinge_params params = *s->given;
-    params.C = point->C;
-    params.nu = point->nu;
-    params.p = point->p;
-    params.tau = point->tau;
-    params.kernel.gamma = point->gamma;
-    params.kernel.degree = point->degree;
-    params.kernel.coef0 = point->coef0;
-    params.kernel.n_features = s->params.kernel.n_features;
+    hg_point_take(s, point, &params);
     return params;
 }
 

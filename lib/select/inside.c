@@ -26,14 +26,6 @@ static size_t columns_of(const struct hg_selecting *s, const struct hg_problem *
     return hg_params_leave_solver(&s->params) ? hg_lowrank_inside(pr, n) : 0;
 }
 
-struct hg_problem hg_point_problem(const struct hg_selecting *s, const hinge_grid_point *point,
-                                   const struct hg_field *field)
-{
-    struct hg_problem pr = field->problem;
-    pr.params = hg_point_params(s, point);
-    return pr;
-}
-
 /* Points of the batch's largest problem. */
 static size_t largest_of(const struct hg_selecting *s)
 {
@@ -46,19 +38,19 @@ static size_t largest_of(const struct hg_selecting *s)
 /* Returns the steps of the batch's largest problem: where the kernel has few columns, as many as take as long as the
  * interior point on them; otherwise 50 a row, after which it is worth looking for a factor; and the caller's limit
  * where the solver is not left to hinge. */
-uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *point)
+uint64_t hg_select_steps(const struct hg_selecting *s)
 {
-    struct hg_problem pr = hg_point_problem(s, point, hg_field_of(s, 0));
+    const struct hg_problem *pr = &hg_field_of(s, 0)->problem;
     size_t n = largest_of(s);
-    size_t columns = columns_of(s, &pr, n);
+    size_t columns = columns_of(s, pr, n);
     if (!hg_params_leave_solver(&s->params))
         return s->params.max_iter;
     return columns > 0 ? hg_lowrank_steps(n, columns) : HG_RANK_LOOK * (uint64_t)n;
 }
 
-uint64_t hg_select_look_steps(const struct hg_selecting *s, const hinge_grid_point *point)
+uint64_t hg_select_look_steps(const struct hg_selecting *s)
 {
-    uint64_t steps = hg_select_steps(s, point);
+    uint64_t steps = hg_select_steps(s);
     return HG_MAX((steps > 0 ? steps : HG_RANK_LOOK * (uint64_t)largest_of(s)) / 2, (uint64_t)1);
 }
 
@@ -210,21 +202,21 @@ static size_t unfinished(struct hg_part **some, size_t count, bool stalled)
 }
 
 /* Does what can be done for problems for which SMO has taken so many steps. */
-static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *point, struct hg_part *const *some,
+static hinge_status improve_all(struct hg_selecting *s, struct hg_part *const *some,
                                 size_t count, uint64_t steps, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t k = 0; k < count && status == HINGE_OK; k++) {
         struct hg_part *part = some[k];
-        struct hg_problem pr = hg_point_problem(s, point, hg_part_field(s, part));
-        size_t columns = columns_of(s, &pr, part->n);
+        const struct hg_problem *pr = &hg_part_field(s, part)->problem;
+        size_t columns = columns_of(s, pr, part->n);
         struct hg_lowrank z = { 0 };
         if (columns > hg_lowrank_most(part->n))
             continue;
         if (columns > 0)
-            status = improve(s, &pr, part, HG_INSIDE, NULL, columns, err);
-        else if (hg_lowrank_find(&z, &pr, part->point, &part->qp, part->eps, steps, pr.threads, &s->halt))
-            status = improve(s, &pr, part, HG_INSIDE, &z, 0, err);
+            status = improve(s, pr, part, HG_INSIDE, NULL, columns, err);
+        else if (hg_lowrank_find(&z, pr, part->point, &part->qp, part->eps, steps, pr->threads, &s->halt))
+            status = improve(s, pr, part, HG_INSIDE, &z, 0, err);
         else
             break; /* other folds have none either */
         hg_lowrank_free(&z);
@@ -233,12 +225,12 @@ static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *
 }
 
 /* Solves the whole batch by the interior point, problem by problem with all threads. */
-static hinge_status all_inside(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
+static hinge_status all_inside(struct hg_selecting *s, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
-        struct hg_problem pr = hg_point_problem(s, point, hg_part_field(s, s->batch[b]));
-        status = solve_inside(s, &pr, s->batch[b], NULL, err);
+        const struct hg_problem *pr = &hg_part_field(s, s->batch[b])->problem;
+        status = solve_inside(s, pr, s->batch[b], NULL, err);
     }
     return status;
 }
@@ -266,21 +258,21 @@ static size_t gaining(struct hg_part **some, size_t count)
 /* Goes on with problems that SMO has not finished: by turns the interior point and SMO side by side, with twice the
  * steps each time, for as long as they gain. Where the kernel has few columns the interior point has one turn, as it
  * has all of them. */
-static hinge_status go_on_inside(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
+static hinge_status go_on_inside(struct hg_selecting *s, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     struct hg_part **some;
     HG_TRY(HG_MAKE(err, "the problems of folds", HG_ARRAY(some, s->n_batch)));
     memcpy(some, s->batch, s->n_batch * sizeof *some);
     size_t count = unfinished(some, s->n_batch, true);
-    uint64_t steps = hg_select_steps(s, point);
+    uint64_t steps = hg_select_steps(s);
     for (size_t k = 0; k < count; k++)
         some[k]->look = (struct hg_look){ .objective = hg_qp_objective(&some[k]->qp, some[k]->g),
                                           .violation = some[k]->many.report.violation };
     for (int turn = 0; count > 0 && status == HINGE_OK && !hg_halted(&s->halt); turn++) {
-        struct hg_problem pr = hg_point_problem(s, point, hg_part_field(s, some[0]));
-        if (turn == 0 || columns_of(s, &pr, some[0]->n) == 0)
-            status = improve_all(s, point, some, count, steps, err);
+        const struct hg_problem *pr = &hg_part_field(s, some[0])->problem;
+        if (turn == 0 || columns_of(s, pr, some[0]->n) == 0)
+            status = improve_all(s, some, count, steps, err);
         count = unfinished(some, count, false);
         if (status == HINGE_OK && count > 0)
             status = hg_solve_some(s, some, count, steps, err);
@@ -293,11 +285,11 @@ static hinge_status go_on_inside(struct hg_selecting *s, const hinge_grid_point 
 }
 
 /* Goes on only where the caller leaves the solver to hinge. */
-hinge_status hg_select_finish(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
+hinge_status hg_select_finish(struct hg_selecting *s, hinge_error *err)
 {
     if (hg_select_asks_inside(s))
-        return all_inside(s, point, err);
-    return hg_params_leave_solver(&s->params) ? go_on_inside(s, point, err) : HINGE_OK;
+        return all_inside(s, err);
+    return hg_params_leave_solver(&s->params) ? go_on_inside(s, err) : HINGE_OK;
 }
 
 /* Says whether a problem has no solution to eps, though nobody has ended it. */
@@ -307,16 +299,15 @@ static bool lacks_an_end(const struct hg_part *part)
 }
 
 /* The interior point with all columns that the kernel has, where points are few. */
-static hinge_status finish_part(struct hg_selecting *s, const hinge_grid_point *point, struct hg_part *part,
-                                hinge_error *err)
+static hinge_status finish_part(struct hg_selecting *s, struct hg_part *part, hinge_error *err)
 {
-    struct hg_problem pr = hg_point_problem(s, point, hg_part_field(s, part));
+    const struct hg_problem *pr = &hg_part_field(s, part)->problem;
     hinge_status status = HINGE_OK;
-    bool few = part->n <= HG_RANK_EXACT && !hg_kernel_is_indefinite(&pr.params.kernel);
-    if (few && hg_params_leave_solver(&s->params) && columns_of(s, &pr, part->n) == 0)
-        status = improve(s, &pr, part, HG_INSIDE, NULL, part->n, err);
+    bool few = part->n <= HG_RANK_EXACT && !hg_kernel_is_indefinite(&pr->params.kernel);
+    if (few && hg_params_leave_solver(&s->params) && columns_of(s, pr, part->n) == 0)
+        status = improve(s, pr, part, HG_INSIDE, NULL, part->n, err);
     if (status == HINGE_OK && lacks_an_end(part) && !hg_halted(&s->halt))
-        status = improve(s, &pr, part, HG_SMO, NULL, 0, err);
+        status = improve(s, pr, part, HG_SMO, NULL, 0, err);
     return status;
 }
 
@@ -332,7 +323,7 @@ hinge_status hg_select_alone(struct hg_selecting *s, hinge_grid_point *point, hi
         uint64_t steps = part->steps;
         bool overflows = part->many.report.outcome == HINGE_NONFINITE && p->precision == HINGE_PRECISION_F32;
         if (may && lacks_an_end(part) && !overflows && !hg_halted(&s->halt))
-            status = finish_part(s, point, s->batch[b], err);
+            status = finish_part(s, s->batch[b], err);
         point->iterations += part->steps - steps;
         s->out->iterations += part->steps - steps;
         worst = hg_worse_outcome(worst, part->many.report.outcome);

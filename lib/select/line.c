@@ -245,17 +245,14 @@ static bool is_absent(const struct hg_problem *masked, const double *class_weigh
 
 /* Begins a fold's problems at a point. A fold is a mask of weights over the rows, 0 for rows held out: points, kernel
  * rows and their numbers are the same for all folds. */
-static hinge_status begin_fold(const struct hg_selecting *s, const hinge_grid_point *point, size_t f, hinge_error *err)
+static hinge_status begin_fold(const struct hg_selecting *s, size_t f, hinge_error *err)
 {
     struct hg_problem masked = hg_field_of(s, f)->problem;
     const int *fold = s->out->fold + hg_repeat_of(s, f);
     double *mask, *class_weight;
     hinge_status status = HINGE_OK;
     HG_TRY(HG_MAKE(err, "the weights of rows", HG_ARRAY(mask, masked.n), HG_ARRAY(class_weight, masked.n_classes + 1)));
-    masked.params.C = point->C;
-    masked.params.nu = HG_MIN(point->nu, hg_select_most_nu(s, f, class_weight));
-    masked.params.p = point->p;
-    masked.params.tau = point->tau;
+    masked.params.nu = HG_MIN(masked.params.nu, hg_select_most_nu(s, f, class_weight));
     memset(class_weight, 0, (masked.n_classes + 1) * sizeof *class_weight);
     for (size_t i = 0; i < masked.n; i++) {
         size_t row = masked.order[i];
@@ -276,7 +273,6 @@ static hinge_status begin_fold(const struct hg_selecting *s, const hinge_grid_po
 
 struct beginning {
     struct hg_selecting *s;
-    const hinge_grid_point *point;
     size_t first;
     hinge_error *failed;
 };
@@ -286,17 +282,16 @@ static void begin_one(void *arg, int thread, size_t k, size_t end)
     const struct beginning *b = arg;
     (void)thread;
     (void)end;
-    begin_fold(b->s, b->point, b->first + k, &b->failed[k]);
+    begin_fold(b->s, b->first + k, &b->failed[k]);
 }
 
 /* Begins the problems of these folds, which become the batch; folds side by side, the first error by number is told. */
-static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *point, size_t first, size_t count,
-                                hinge_error *err)
+static hinge_status begin_folds(struct hg_selecting *s, size_t first, size_t count, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     hinge_error *failed;
     HG_TRY(HG_MAKE(err, "the errors of folds", HG_ZEROS(failed, count)));
-    hg_share(s->field[0].many.threads, count, 1, begin_one, &(struct beginning){ s, point, first, failed });
+    hg_share(s->field[0].many.threads, count, 1, begin_one, &(struct beginning){ s, first, failed });
     for (size_t k = 0; k < count && status == HINGE_OK; k++)
         if (failed[k].status != HINGE_OK)
             status = hg_fail(err, failed[k].status, "%s", failed[k].text);
@@ -517,14 +512,14 @@ hinge_status hg_solve_some(struct hg_selecting *s, struct hg_part *const *some, 
 }
 
 /* Solves the batch to some eps by SMO, then by what else may finish it. */
-hinge_status hg_solve_to(struct hg_selecting *s, const hinge_grid_point *point, double eps, hinge_error *err)
+hinge_status hg_solve_to(struct hg_selecting *s, double eps, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch; b++)
         s->batch[b]->eps = eps;
     if (!hg_select_asks_inside(s))
-        status = hg_solve_some(s, s->batch, s->n_batch, hg_select_steps(s, point), err);
-    HG_THEN(status, hg_select_finish(s, point, err));
+        status = hg_solve_some(s, s->batch, s->n_batch, hg_select_steps(s), err);
+    HG_THEN(status, hg_select_finish(s, err));
     return status;
 }
 
@@ -535,9 +530,9 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
         s->batch[b]->steps = s->batch[b]->many.before = 0;
         s->batch[b]->work = 0;
     }
-    hinge_status status = hg_look_ahead(s, point, err);
-    HG_THEN(status, hg_solve_to(s, point, s->out->eps, err));
-    HG_THEN(status, hg_refine(s, point, err));
+    hinge_status status = hg_look_ahead(s, err);
+    HG_THEN(status, hg_solve_to(s, s->out->eps, err));
+    HG_THEN(status, hg_refine(s, err));
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         const struct hg_part *solved = s->batch[b];
         s->solving[b] = &s->batch[b]->many;
@@ -579,8 +574,10 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
     hinge_status status = HINGE_OK;
     hinge_outcome before = point->outcome;
     bool again = true;
+    for (size_t f = 0; f < s->n_fields; f++)
+        hg_point_take(s, point, &s->field[f].problem.params);
     while (again && status == HINGE_OK && !hg_ended_early(point->outcome)) {
-        status = begin_folds(s, point, first, count, err);
+        status = begin_folds(s, first, count, err);
         HG_THEN(status, widen(s, point, &again, err)); /* by what the starts have: it will not be less */
         if (status == HINGE_OK && again)
             continue;

@@ -73,10 +73,9 @@ static hinge_status take(const struct settling *a, hinge_error *err)
 }
 
 /* Settles one part. What lib/train asks for is a training of its problem, of which it looks at the data alone. */
-static hinge_status settle(struct hg_selecting *s, const hinge_grid_point *point, struct hg_part *part,
-                           hinge_error *err)
+static hinge_status settle(struct hg_selecting *s, struct hg_part *part, hinge_error *err)
 {
-    struct hg_problem pr = hg_point_problem(s, point, hg_part_field(s, part));
+    struct hg_problem pr = hg_part_field(s, part)->problem;
     struct hg_training t = { .problem = pr, .distinct.problem = pr };
     struct hg_reduced reduced = { .qp = part->qp, .points = (uint32_t *)part->point, .g = part->g };
     struct hg_solution solution = { .report = part->many.report };
@@ -111,7 +110,7 @@ hinge_status hg_select_margins(struct hg_selecting *s, hinge_grid_point *point, 
         uint64_t steps = part->steps;
         if (!is_doubtful(s, part) || hg_halted(&s->halt))
             continue;
-        status = settle(s, point, part, err);
+        status = settle(s, part, err);
         point->iterations += part->steps - steps;
         s->out->iterations += part->steps - steps;
         point->outcome = hg_worse_outcome(point->outcome, part->many.report.outcome);

@@ -65,7 +65,7 @@ static bool may_refine(const struct hg_selecting *s)
 
 /* Solves a regression's batch to twice the usual eps on the way to it, for a first look at its held-out errors, which
  * costs nothing where that is near. A limit of steps is for one training, and the interior point has no way. */
-hinge_status hg_look_ahead(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
+hinge_status hg_look_ahead(struct hg_selecting *s, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch; b++) {
@@ -74,7 +74,7 @@ hinge_status hg_look_ahead(struct hg_selecting *s, const hinge_grid_point *point
     }
     if (!may_refine(s) || !s->problem.task->regresses || s->params.max_iter > 0 || hg_select_asks_inside(s))
         return HINGE_OK;
-    status = hg_solve_some(s, s->batch, s->n_batch, hg_select_look_steps(s, point), err);
+    status = hg_solve_some(s, s->batch, s->n_batch, hg_select_look_steps(s), err);
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         struct hg_part *part = s->batch[b];
         double shift, error = held_out_error(s, part, &shift);
@@ -86,7 +86,7 @@ hinge_status hg_look_ahead(struct hg_selecting *s, const hinge_grid_point *point
 
 /* Decision values of nu-SVC and one-class are as large as the kernel makes them, and regression may be as near to its
  * targets as it likes: where the usual eps is too coarse for a problem, it goes on to a quarter of it, and so on. */
-hinge_status hg_refine(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
+hinge_status hg_refine(struct hg_selecting *s, hinge_error *err)
 {
     struct hg_part **all = s->batch, **some;
     size_t count = s->n_batch, left = count;
@@ -106,7 +106,7 @@ hinge_status hg_refine(struct hg_selecting *s, const hinge_grid_point *point, hi
         eps = HG_MAX(eps / 4, s->params.eps);
         s->batch = some;
         s->n_batch = left;
-        status = hg_solve_to(s, point, eps, err);
+        status = hg_solve_to(s, eps, err);
     }
     s->batch = all;
     s->n_batch = count;

@@ -25,7 +25,8 @@
 /* Points, and kernel rows that problems share. Its parts are its own, made by field.c. */
 struct hg_field {
     struct hg_scaled scaled;   /* the rows */
-    struct hg_problem problem; /* all of them, weight 0 too; weights are those of classes alone; the kernel in hand */
+    struct hg_problem problem; /* all of them, weight 0 too; weights are those of classes alone; with the parameters of
+                                * the point in work */
     struct hg_copy copy;
     struct hg_many many;
     bool wide;                         /* rows in f32 are too coarse for the kernel in hand */
@@ -135,7 +136,8 @@ bool hg_same_kernel(const hinge_grid_point *a, const hinge_grid_point *b);
 bool hg_same_line(const hinge_grid_point *a, const hinge_grid_point *b);
 /* Whether both stand for the same parameters, so that one's scores are the other's. */
 bool hg_same_point(const hinge_grid_point *a, const hinge_grid_point *b);
-/* The parameters of a point. */
+/* Sets those parameters that a point names; all parameters of a point. */
+void hg_point_take(const struct hg_selecting *s, const hinge_grid_point *point, hinge_params *params);
 hinge_params hg_point_params(const struct hg_selecting *s, const hinge_grid_point *point);
 
 /* ---- deal.c ------------------------------------------------------------------------------------------------------ */
@@ -190,7 +192,7 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
 hinge_status hg_solve_some(struct hg_selecting *s, struct hg_part *const *some, size_t count, uint64_t most,
                            hinge_error *err);
 /* Solves the batch to some eps by SMO, then by what else may finish it. */
-hinge_status hg_solve_to(struct hg_selecting *s, const hinge_grid_point *point, double eps, hinge_error *err);
+hinge_status hg_solve_to(struct hg_selecting *s, double eps, hinge_error *err);
 /* Decides rows that a part's fold holds out by g of its problem: at its points, or (elsewhere) at those held out. */
 void hg_decide_held(const struct hg_selecting *s, const struct hg_part *part, const double *g, bool elsewhere);
 
@@ -198,24 +200,21 @@ void hg_decide_held(const struct hg_selecting *s, const struct hg_part *part, co
 
 /* Looks at a regression's held-out errors on the way to the first eps; then has those parts of the batch go on, each
  * time to a quarter of it, for which the last was too coarse. */
-hinge_status hg_look_ahead(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
-hinge_status hg_refine(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
+hinge_status hg_look_ahead(struct hg_selecting *s, hinge_error *err);
+hinge_status hg_refine(struct hg_selecting *s, hinge_error *err);
 
 /* ---- inside.c -------------------------------------------------------------------------------------------------- */
 
-/* A field's problem, with the point's parameters. */
-struct hg_problem hg_point_problem(const struct hg_selecting *s, const hinge_grid_point *point,
-                                   const struct hg_field *field);
 /* Bytes that a problem by itself may have for rows, and for Newton's steps. */
 size_t hg_select_alone_bytes(const struct hg_selecting *s);
 /* Whether the caller's parameters leave nothing to SMO. */
 bool hg_select_asks_inside(const struct hg_selecting *s);
 /* Steps that SMO may take for a problem of the batch; 0: as many as there are. */
-uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *point);
+uint64_t hg_select_steps(const struct hg_selecting *s);
 /* Steps of a look on the way, half of those after which another solver is asked for; never 0, which is no limit. */
-uint64_t hg_select_look_steps(const struct hg_selecting *s, const hinge_grid_point *point);
+uint64_t hg_select_look_steps(const struct hg_selecting *s);
 /* Solves what SMO has left unsolved of the batch, or all of it where the caller asks for that. */
-hinge_status hg_select_finish(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
+hinge_status hg_select_finish(struct hg_selecting *s, hinge_error *err);
 /* Solves each problem of the batch that has stalled, or is not finite, by itself; then the point's outcome is the worst
  * of theirs and before. */
 hinge_status hg_select_alone(struct hg_selecting *s, hinge_grid_point *point, hinge_outcome before, hinge_error *err);
