@@ -151,7 +151,8 @@ hinge_status hg_equal_number(const uint32_t *first, const double *key, size_t n,
                 break;
         if (slot[at] == 0) {
             first_of[*count] = (uint32_t)i;
-            slot[at] = (uint32_t)++*count;
+            *count += 1;
+            slot[at] = (uint32_t)*count;
         }
         number[i] = slot[at] - 1;
     }
