@@ -1261,7 +1261,6 @@ TEST(looks_ahead_have_an_end)
             params.kernel = hinge_kernel_rbf(1);
             params.solver = solvers[k];
             params.max_iter = max_iter;
-            hinge_grid_point point = { .C = 1, .p = 0.1, .gamma = 1 };
             struct hg_field field = { .problem.params = params, .problem.n = 1000, .problem.d = 5 };
             struct hg_part part = { .n = 1000 }, *batch[] = { &part };
             struct hg_selecting s = { .given = &params,
@@ -1271,7 +1270,7 @@ TEST(looks_ahead_have_an_end)
                                       .batch = batch,
                                       .n_batch = 1,
                                       .n_problems = 1 };
-            uint64_t steps = hg_select_look_steps(&s, &point);
+            uint64_t steps = hg_select_look_steps(&s);
             assert_true(steps > 0 && steps <= (max_iter > 0 ? max_iter : 25 * part.n));
         }
 }
