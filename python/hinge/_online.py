@@ -114,5 +114,6 @@ def sgd(X: Any, y: Any, lambda_: float, *, epochs: int = 0, batch: int = 1, eta:
 
 
 def sgd_epochs(lambda_: float, radius: float, m: int, batch: int = 1) -> int:
-    """The epochs after which :func:`sgd` is within 1e-2 of the optimum, on m rows of norm ``radius`` at most."""
+    """The epochs after which :func:`sgd` is mostly within 1e-2 of the optimum, where w = 0 is worth 1, on m rows of
+    norm ``radius`` at most."""
     return int(lib.hinge_sgd_epochs(lambda_, radius, m, batch))
