@@ -401,6 +401,33 @@ TEST(range_of_b)
     assert_near(k.sum_alpha, 0.25, 1e-15);
 }
 
+/* Equal rows of both classes have coefficients that cancel, and kernel values of 1 to the bit: |w|^2 keeps its digits
+ * where norms and dot products would lose them. */
+TEST(w_of_equal_rows)
+{
+    (void)state;
+    uint64_t s = 7;
+    struct set set = set_new(60, 3);
+    for (size_t i = 0; i < set.n; i++) {
+        for (size_t c = 0; c < set.d; c++)
+            set.x[i * set.d + c] = i < 20 ? 4 * draw_normal(&s) : set.x[i % 20 * set.d + c];
+        set.y[i] = i % 20 == i / 20 || draw(&s) % 2 == 0 ? 1 : -1;
+    }
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    params.kernel = hinge_kernel_rbf(33);
+    params.C = 100;
+    hinge_model *model = fit(&set, &params, NULL);
+    double *beta = fit_beta(model, set.n), *gram = plain_gram(&params.kernel, &set, &set), norm2;
+    long double square = 0, size = 0;
+    for (size_t i = 0; i < set.n; i++)
+        for (size_t j = 0; j < set.n; j++) {
+            square += (long double)beta[i] * beta[j] * gram[i * set.n + j];
+            size += fabs(beta[i] * beta[j]) * gram[i * set.n + j];
+        }
+    assert_int_equal(hinge_model_norm2(model, 0, &norm2, NULL), HINGE_OK);
+    assert_near(norm2, (double)square, 1e-14 * (double)size);
+}
+
 /* A w so small that f does not tell it from b, which is 1 here: w = 2 C 1e-10. */
 TEST(small_w)
 {

@@ -46,29 +46,34 @@ static hinge_status check_problem(const hinge_model *m, size_t problem, const vo
 }
 
 /* Computes |w|^2 = sum over pairs of coef_i coef_j K(x_i, x_j), by one product with K over the problem's support
- * vectors. */
+ * vectors. Equal ones are looked for, as their kernel value is 1 to the bit where the kernel is one of the distance. */
 hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *norm2, hinge_error *err)
 {
     HG_TRY(check_problem(m, problem, norm2, err));
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
-    uint32_t *id, *own;
+    uint32_t *id, *own, *equal = NULL;
     double *coef, *g;
     HG_TRY(HG_MAKE(err, "the support vectors of a problem", HG_ARRAY(id, m->n_sv), HG_ARRAY(own, m->n_sv),
                    HG_ARRAY(coef, m->n_sv), HG_ARRAY(g, m->n_sv)));
     struct hg_gram gram = { 0 };
-    const struct hg_problem sv = {
+    struct hg_problem sv = {
         .params = { .kernel = m->kernel }, .d = m->d, .norms = m->norms, .points = hg_model_points(m, HINGE_F64)
     };
     size_t count = problem_sv(m, problem, id, coef);
     for (size_t i = 0; i < count; i++)
         own[i] = (uint32_t)i;
     int threads = hg_kernel_team(&m->kernel, 0, (double)count * (double)count, m->d);
-    hinge_status status = hg_problem_exact(&sv, id, count, threads, &gram, err);
+    hinge_status status = HINGE_OK;
+    if (hg_kernel_row(m->kernel.type)->of_distance)
+        status = hg_equal_find(&sv.points, threads, &equal, err);
+    sv.points.equal = equal;
+    HG_THEN(status, hg_problem_exact(&sv, id, count, threads, &gram, err));
     HG_THEN(status, multiply(&gram, own, count, coef, g, err));
     if (status == HINGE_OK)
         *norm2 = hg_dot(coef, g, count);
     hg_gram_free(&gram);
+    hg_free(equal);
     hg_free(id);
     return status == HINGE_OK ? hg_ok(err) : status;
 }
