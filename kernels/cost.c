@@ -46,10 +46,13 @@ bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level)
 }
 
 /* Adds 0.15 for the pass from products to what the map takes. */
-bool hg_integers_win(const struct hg_integers *n, double nonzeros, hinge_dtype type, int level)
+bool hg_integers_win(const hinge_kernel *kernel, const struct hg_integers *n, double nonzeros, hinge_dtype type,
+                     int level)
 {
     if (n->grid.most == 0)
         return false;
+    if (hg_kernel_row(kernel->type)->source == HG_FROM_DIFFERENCES)
+        return hg_bits_serve(kernel, n);
     double integers = n->loop->ns * (double)n->d / (double)n->loop->group + 0.15, other = ns_of_gemm(n->d, type);
     if (nonzeros > 0)
         other = HG_MIN(other, ns_of_lists(nonzeros, n->d, type, level));

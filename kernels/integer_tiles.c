@@ -4,6 +4,10 @@
  * in the thread's room; the map makes squared distances of them, or dot products, and hands these to the kernel's own
  * map. Parts of a row are k - 128, of a column k, as VNNI multiplies bytes with a sign by bytes without one: with S the
  * sum of such products, |x - z|^2 = sum(k_x^2) + (sum(k_z^2) - 256 sum(k_z)) - 2 S in steps squared, modulo 2^32.
+ *
+ * Kernels of differences (differences.c) ask for the number of bits that differ alone: times the step it is the sum of
+ * |x - z|, and of (x - z)^2 / (|x| + |z|) where one of the two values is 0; then the sum of |x| + |z| is the step times
+ * the number of bits that are 1 in either.
  */
 #include "kernels/integers.h"
 #include "kernels/maker.h"
@@ -25,6 +29,18 @@ static size_t words_of(const struct hg_points *points, size_t d)
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 {
     return points->integers != NULL && (t->type == HINGE_F32 || !points->integers->grid.rough);
+}
+
+bool hg_bits_serve(const hinge_kernel *kernel, const struct hg_integers *integers)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
+    bool from_0 = integers->grid.origin == 0 || row->difference == HG_DIFFERENCE;
+    return row->source == HG_FROM_DIFFERENCES && integers->grid.bits && !integers->grid.rough && from_0;
+}
+
+static bool fits_bits(const struct hg_tiler *t, const struct hg_points *points)
+{
+    return fits(t, points) && hg_bits_serve(&t->kernel, points->integers);
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
@@ -221,8 +237,22 @@ static void map_row(const struct hg_tiler *t, const hinge_kernel *kernel, size_t
         t->maps->map64(kernel, n, distance ? zero64 : measure, out, 0, distance ? measure : NULL);
 }
 
+/* Divides counts of bits that differ by those of bits that are 1, of a row and of n columns: shares, whose 0 / 0 is
+ * 0. */
+static void divide(hinge_dtype type, uint32_t row, size_t n, const uint32_t *column, void *counts)
+{
+    float *out32 = counts;
+    double *out64 = counts;
+    if (type == HINGE_F32)
+        for (size_t c = 0; c < n; c++)
+            out32[c] /= (float)HG_MAX(row + column[c], 1U);
+    else
+        for (size_t c = 0; c < n; c++)
+            out64[c] /= (double)HG_MAX(row + column[c], 1U);
+}
+
 /* Turns products into values, row by row, and sums them where they are not kept. RBF's gamma is that of distances in
- * steps. */
+ * steps, as is that of kernels of differences. */
 static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     const struct hg_points *points = p->left->origin.points;
@@ -231,20 +261,26 @@ static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     size_t n = p->right->count, panel = (HG_INTEGER_HEAD + words_of(points, t->d)) * COLS, size = hg_size_of(t->type);
     double step = grid->step, first = hg_grid_first(grid);
     hinge_kernel kernel = t->kernel;
+    const struct hg_kernel_row *kind = hg_kernel_row(kernel.type);
+    bool differs = kind->source == HG_FROM_DIFFERENCES, shares = differs && kind->difference == HG_DIFFERENCE_SHARE;
     struct hg_integer_row row = {
-        .bits = grid->bits, .dots = !hg_kernel_row(kernel.type)->of_distance, .unit = step * step, .first = first
+        .bits = grid->bits, .dots = !differs && !kind->of_distance, .unit = step * step, .first = first
     };
     double measure[HG_TILE_COLS];
-    kernel.gamma *= row.dots ? 1 : step * step;
+    kernel.gamma *= row.dots ? 1 : differs ? step : step * step;
     for (size_t r = 0; r < p->m; r++) {
         const uint32_t *left = (const uint32_t *)p->left->x + (p->row0 + r) * p->left->ld;
         const int32_t *product = (const int32_t *)p->room + r * HG_TILE_COLS;
         void *out = hg_row_of_part(t, p, r);
         row.square = left[0];
         row.base = (double)t->d * first * first + first * (double)left[1];
-        for (size_t c = 0; c < n; c += COLS)
-            loop->measure(&row, HG_MIN((size_t)COLS, n - c), product + c,
-                          (const uint32_t *)p->right->x + c / COLS * panel, t->type, (char *)measure + c * size);
+        for (size_t c = 0; c < n; c += COLS) {
+            const uint32_t *head = (const uint32_t *)p->right->x + c / COLS * panel;
+            size_t count = HG_MIN((size_t)COLS, n - c);
+            loop->measure(&row, count, product + c, head, t->type, (char *)measure + c * size);
+            if (shares)
+                divide(t->type, left[1], count, head + 2 * COLS, (char *)measure + c * size);
+        }
         map_row(t, &kernel, n, measure, out);
         if (p->sums != NULL && t->type == HINGE_F32)
             t->maps->sum32(p->sums, p->row0 + r, n, out);
@@ -253,21 +289,14 @@ static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     }
 }
 
-const struct hg_maker hg_by_integers = { .name = "integers",
-                                         .asked = HINGE_MAKER_INTEGERS,
-                                         .needs = "values that are whole numbers of one step, at most 255 of them "
-                                                  "apart",
-                                         .keeps = true,
-                                         .exact = true,
-                                         .most_rows = HG_INTEGER_ROWS,
-                                         .panel = 2 * HG_PANEL_BYTES,
-                                         .can = fits,
-                                         .fits = fits,
-                                         .cost = hg_cost_integers,
-                                         .room = own_room,
-                                         .lay_left = lay_left,
-                                         .right_bytes = right_bytes,
-                                         .set_left = set_left,
-                                         .set_right = set_right,
-                                         .products = products,
-                                         .map = map };
+#define MAKER(called, ...) \
+    { \
+        .name = called, .keeps = true, .exact = true, .most_rows = HG_INTEGER_ROWS, .panel = 2 * HG_PANEL_BYTES, \
+        .cost = hg_cost_integers, .room = own_room, .lay_left = lay_left, .right_bytes = right_bytes, \
+        .set_left = set_left, .set_right = set_right, .products = products, .map = map, __VA_ARGS__ \
+    }
+
+const struct hg_maker hg_by_integers = MAKER("integers", .asked = HINGE_MAKER_INTEGERS, .can = fits, .fits = fits,
+                                             .needs = "values that are whole numbers of one step, at most 255 of them "
+                                                      "apart");
+const struct hg_maker hg_by_bits = MAKER("bits", .source = HG_FROM_DIFFERENCES, .fits = fits_bits);

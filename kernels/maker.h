@@ -124,8 +124,8 @@ struct hg_maker {
                 double *g);
 };
 
-extern const struct hg_maker hg_gemm, hg_by_panels, hg_by_lists, hg_by_counts, hg_by_integers, hg_by_differences,
-    hg_by_parts, hg_lookup, hg_user;
+extern const struct hg_maker hg_gemm, hg_by_panels, hg_by_lists, hg_by_counts, hg_by_integers, hg_by_bits,
+    hg_by_differences, hg_by_parts, hg_lookup, hg_user;
 
 /* Sets the maker of tiles of these points, and dense: the one asked for, if it can make them, or the first that fits.
  * close is set. */
@@ -211,6 +211,9 @@ struct hg_few {
                    double *out, size_t ld);
 };
 
+/* integer_tiles.c: whether sums over differences are made of the bits of such points. */
+bool hg_bits_serve(const hinge_kernel *kernel, const struct hg_integers *integers);
+
 /* combined.c: K(x_i, x_i) of a combined kernel. */
 double hg_combined_diagonal(const struct hg_tiler *t, const struct hg_points *points, size_t i);
 
@@ -220,8 +223,9 @@ double hg_combined_diagonal(const struct hg_tiler *t, const struct hg_points *po
 bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level);
 /* True where lists are faster with all values than with the non-zeros alone. */
 bool hg_lists_are_dense(double nonzeros, size_t d);
-/* True where products of whole numbers are faster than either. */
-bool hg_integers_win(const struct hg_integers *integers, double nonzeros, hinge_dtype type, int level);
+/* True where products of whole numbers are faster than either, or a kernel of differences may count bits. */
+bool hg_integers_win(const hinge_kernel *kernel, const struct hg_integers *integers, double nonzeros, hinge_dtype type,
+                     int level);
 struct hg_cost hg_cost_gemm(const struct hg_tiler *t, const struct hg_points *points);
 struct hg_cost hg_cost_lists(const struct hg_tiler *t, const struct hg_points *points);
 struct hg_cost hg_cost_differences(const struct hg_tiler *t, const struct hg_points *points);

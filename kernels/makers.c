@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* In the order in which they are asked: GEMM, the last of those for dot products, fits all points. */
-static const struct hg_maker *const MAKERS[] = { &hg_lookup,         &hg_user,      &hg_by_parts,
-                                                 &hg_by_differences, &hg_by_counts, &hg_by_integers,
-                                                 &hg_by_panels,      &hg_by_lists,  &hg_gemm };
+static const struct hg_maker *const MAKERS[] = { &hg_lookup,         &hg_user,      &hg_by_parts,    &hg_by_bits,
+                                                 &hg_by_differences, &hg_by_counts, &hg_by_integers, &hg_by_panels,
+                                                 &hg_by_lists,       &hg_gemm };
 
 /* Says whether a maker is the one for these points: of those for dot products, the one asked for makes all that it can,
  * and GEMM the rest. */

@@ -35,20 +35,22 @@ static bool are_near(const struct hg_copy *copy, const struct hg_problem *pr)
            2 * hg_kernel_error(&tiler.kernel, HINGE_F32, pr->d, pr->norm);
 }
 
-/* Looks for whole numbers, whose products are made of bytes where that is faster. They know nothing of a shift, which
- * changes the values of all kernels but those of the distance. */
+/* Looks for whole numbers, whose products are made of bytes where that is faster, and for bits, whose differences are
+ * counted. They know nothing of a shift, which changes the values of all kernels but those of the distance. */
 static hinge_status make_integers(struct hg_copy *copy, struct hg_problem *pr, bool f32, hinge_error *err)
 {
     int level = hg_cpu_level(pr->params.cpu_level);
     hinge_maker asked = pr->params.maker;
     bool wanted = (asked == HINGE_MAKER_AUTO && copy->hamming.features == 0) || asked == HINGE_MAKER_INTEGERS;
     const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
-    if (row->source != HG_FROM_DOTS || !wanted || (pr->points.shift != NULL && !row->of_distance))
+    bool features = row->source == HG_FROM_DOTS || row->source == HG_FROM_DIFFERENCES;
+    if (!features || !wanted || (pr->points.shift != NULL && !row->of_distance))
         return HINGE_OK;
     HG_TRY(hg_integers_init(&copy->integers, &pr->points, f32, level, pr->threads, err));
     bool serve = copy->integers.grid.most > 0;
     if (asked != HINGE_MAKER_INTEGERS)
-        serve = serve && hg_integers_win(&copy->integers, pr->points.nonzeros, HINGE_F32, level) && are_near(copy, pr);
+        serve = serve && are_near(copy, pr) &&
+                hg_integers_win(&pr->params.kernel, &copy->integers, pr->points.nonzeros, HINGE_F32, level);
     if (serve)
         pr->points.integers = &copy->integers;
     else

@@ -274,7 +274,8 @@ static void pack_integers(void *arg, int thread, size_t first, size_t end)
     hg_by_integers.set_right(p->tiler, &right, p->to + first / HG_INTEGER_COLS * p->bytes, NULL);
 }
 
-/* Looks whether the SVs are whole numbers, and lays them out as panels of these. false: no memory. */
+/* Looks whether the SVs are whole numbers, and lays them out as panels of these, which are those of bits too. false: no
+ * memory. */
 static bool derive_integers(hinge_model *m, const struct hg_points *sv, int threads)
 {
     int level = hg_cpu_level(0);
@@ -282,7 +283,7 @@ static bool derive_integers(hinge_model *m, const struct hg_points *sv, int thre
         return true;
     if (hg_integers_init(&m->integers, sv, false, level, threads, NULL) != HINGE_OK)
         return false;
-    if (!hg_integers_win(&m->integers, hg_points_nonzeros(sv, threads), HINGE_F32, level)) {
+    if (!hg_integers_win(&m->kernel, &m->integers, hg_points_nonzeros(sv, threads), HINGE_F32, level)) {
         hg_integers_free(&m->integers);
         return true;
     }
@@ -332,10 +333,11 @@ static bool derive_f32(hinge_model *m, int threads)
 {
     if (!hg_model_choose_f32(m))
         return false;
-    bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS;
+    enum hg_kernel_source source = hg_kernel_row(m->kernel.type)->source;
+    bool dots = source == HG_FROM_DOTS && m->kernel.type != HINGE_LINEAR, differences = source == HG_FROM_DIFFERENCES;
     size_t coefs = hg_model_coef_rows(m) * m->n_sv;
     struct hg_points f64 = hg_model_points(m, HINGE_F64);
-    if (dots && m->kernel.type != HINGE_LINEAR && !derive_panels(m, &f64, threads))
+    if ((dots && !derive_panels(m, &f64, threads)) || (differences && !derive_integers(m, &f64, threads)))
         return false;
     if (m->f32_is_enough && m->panels == NULL) {
         float *sv32 = hg_alloc(m->n_sv * m->d, sizeof *sv32);

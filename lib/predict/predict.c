@@ -302,8 +302,9 @@ static hinge_status take_sv(struct hg_prediction *j, void **room, hinge_error *e
     hinge_dtype type = j->tiler.type;
     bool f32 = type == HINGE_F32, coefs = order != NULL || (f32 && m->coef32 == NULL);
     const struct hg_maker *maker = j->tiler.maker;
-    bool same = maker == &hg_by_integers ? j->sv.integers->loop == m->integers.loop
-                                         : m->integers.grid.most == 0 && f32 == m->f32_is_enough;
+    bool numbers = maker == &hg_by_integers || maker == &hg_by_bits;
+    bool same = numbers ? j->sv.integers->loop == m->integers.loop
+                        : m->integers.grid.most == 0 && f32 == m->f32_is_enough;
     bool panels = maker->keeps && (order != NULL || m->panels == NULL || !same);
     size_t count = hg_model_coef_rows(m) * m->n_sv, size = hg_size_of(type);
     size_t bytes = panels ? maker->right_bytes(&j->tiler, &j->sv, m->n_sv) : 0;
