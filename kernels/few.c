@@ -8,7 +8,7 @@
  *
  * Compiled once a level with HG_LEVEL, as map.c is.
  */
-#include "kernels/level.h"
+#include "lib/base/level.h"
 #include "kernels/maker.h"
 
 #include <string.h>

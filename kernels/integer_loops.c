@@ -6,7 +6,7 @@
  * exact where they are below 2^31 (integers.c sees to that).
  */
 #include "kernels/integers.h"
-#include "kernels/level.h"
+#include "lib/base/level.h"
 
 #include "hg_config.h"
 

@@ -33,7 +33,7 @@
  * Every entry goes through the same whole blocks, the last one padded, so its bits do not depend on its place.
  * Compiled once a level with HG_LEVEL = plain, v2, v3 or v4; FMA contraction is wanted, no fast-math.
  */
-#include "kernels/level.h"
+#include "lib/base/level.h"
 #include "kernels/panel.h"
 
 #include "hg_config.h"

@@ -3,7 +3,7 @@
  * Nothing is divided, so factors may be 0. Compiled once a level with HG_LEVEL, as kernels/map.c is. Read products.h
  * before.
  */
-#include "kernels/level.h"
+#include "lib/base/level.h"
 #include "lib/explain/products.h"
 
 #include "hg_config.h"
