@@ -76,6 +76,24 @@ xz -k -c numbers >numbers.xz
 expect "a compressed file" ranks 2 train -q -s 3 -c 1 numbers.xz svrx
 expect "its model" cmp svr1 svrx
 
+# the same examples in files that a manifest names
+mkdir parts
+sed -n '1,300p' blobs >parts/a
+sed -n '301,310p' blobs | gzip >parts/b.gz
+sed -n '311,$p' blobs >parts/c
+printf '# of three\na\n\nb.gz\nc\n' >parts/list.txt
+for np in $sizes; do
+    expect "a manifest by $np ranks" ranks $np train -q -c 10 -g 0.5 --tile 512 @parts/list.txt modelm
+    expect "the model of one file" cmp model1 modelm
+done
+expect "a manifest alone" "$hinge" train -q -c 10 -g 0.5 @parts/list.txt
+expect "its model alone, by the manifest's name" cmp model0 list.txt.model
+expect "predict a manifest" ranks 3 predict @parts/list.txt model1 predicted
+expect "the predictions of one file" cmp truth predicted
+echo '1 1:x' >>parts/c
+ranks 3 train -q @parts/list.txt none >said 2>&1
+expect "an error by its file and line" grep -q "^hinge: parts/c:1191: " said
+
 # labels that are words, of which each part has others first: the model's lines are those of hinge train
 awk '{ $1 = $1 < 0 ? "no" : substr($2, 3) < 1.2 ? "yes" : "may%20be"; print }' blobs >words
 sed -n '1!G;h;$p' words >other # backwards
@@ -335,7 +353,7 @@ one_ends "blobs: No such file or directory" train -q blobs none
 one_ends "blobs: No such file or directory" grid -q --list c=1 blobs
 one_ends "model1: No such file or directory" predict blobs model1 none
 head -n 1000 blobs >elsewhere/blobs
-one_ends "blobs: [0-9]* bytes, and [0-9]* where rank 0 is" train -q blobs none
+one_ends "blobs: [0-9]* bytes here, and [0-9]* where the first reader is" train -q blobs none
 cp blobs elsewhere
 one_ends "weights: No such file or directory" train -q --weights weights blobs none
 one_ends "ranges: cannot read: No such file or directory" train -q --scale-restore ranges blobs none

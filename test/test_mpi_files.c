@@ -216,6 +216,68 @@ TEST(test_npy)
     check_file("data", text, strlen(text), (hinge_data_options){ .labels_path = "none" }, BAD);
 }
 
+/* ---- manifests --------------------------------------------------------------------------------------------------- */
+
+static void check_list(const char *lines, hinge_data_options options, bool good)
+{
+    char path[512];
+    write_file(path_of("list.txt"), lines, strlen(lines));
+    snprintf(path, sizeof path, "@%s", path_of("list.txt"));
+    struct reading r = { .path = path, .options = options };
+    assert_int_equal(hinge_data_read(path, &options, &r.all, &r.err) == HINGE_OK, good);
+    for (size_t ranks = 1; ranks < 100; ranks += ranks < 9 ? 1 : 30)
+        check_ranks(&r, ranks, good);
+    hinge_data_free(&r.all);
+}
+
+static void write_list_file(const char *name, const char *text)
+{
+    write_file(path_of(name), text, strlen(text));
+}
+
+/* Ranks' parts of all files follow each other, wherever one file ends. */
+TEST(test_manifests)
+{
+    char lines[512], command[1024];
+    const hinge_data_options plain = { 0 };
+    write_list_file("a", "1 1:2 3:4\n-1 2:5\n1\n-1 4:1e3 # a comment\n");
+    write_list_file("b", "1 1:1\n");
+    write_list_file("c", "2 9:1\n2 1:1\n3 1:7");
+    write_list_file("w", "cat 1:2\ndog 2:1\ncat 3:1\n");
+    write_list_file("v", "hen 1:1\ndog\nox 1:4\n");
+    write_list_file("bad", "1 1:1\n2 1:1\n1 2:x\n1 1:1\n");
+    write_list_file("t.csv", "y,u,v\n1,2,3\n2,3,4\n");
+    write_list_file("u.csv", "1,7,8\n3,8,9\n");
+    write_list_file("d.csv", "name,7,8\ncat,8,9\ncow,1,2\ncat,1,2\n"); /* line 1 may be a header */
+    check_list("a\nb\nc\n", plain, true);
+    check_list("b\nb\nb\nb\n", plain, true);
+    check_list("w\nv\nw\n", plain, true);
+    check_list("t.csv\nu.csv\nt.csv\n", plain, true);
+    check_list("d.csv\nd.csv\n", (hinge_data_options){ .header = -1 }, true);
+    check_list("a\nbad\nc\n", plain, false);
+    check_list("a\nnone\n", plain, false);
+    check_list("a\nt.csv\n", plain, false);
+    check_list("a\nv\n", plain, false);
+    check_list("t.csv\nd.csv\n", plain, false);
+    for (int k = 0; k < 2; k++) {
+        snprintf(command, sizeof command, "%s -1 -k -f '%s'", k == 0 ? "gzip" : "xz", path_of("a"));
+        const char *packed = path_of(k == 0 ? "a.gz" : "a.xz");
+        assert_int_equal(system(command), 0);
+        snprintf(lines, sizeof lines, "%s\nb\n%s\nc\n", packed, packed);
+        check_list(lines, plain, true);
+    }
+    struct bytes x = npy_of("<f8", false, 7, 3, -1), f = npy_of("<f4", true, 5, 3, -1);
+    struct bytes y = npy_of("<f8", false, 7, 1, -1), z = npy_of("<f8", false, 5, 1, -1);
+    write_file(path_of("x"), x.data, x.size);
+    write_file(path_of("f"), f.data, f.size);
+    write_file(path_of("y"), y.data, y.size);
+    write_file(path_of("z"), z.data, z.size);
+    write_list_file("labels.txt", "y\nz\ny\n");
+    snprintf(lines, sizeof lines, "@%s", path_of("labels.txt"));
+    check_list("x\nf\nx\n", (hinge_data_options){ .labels_path = lines, .type = HINGE_F64 }, true);
+    check_list("x\nf\n", (hinge_data_options){ .labels_path = lines }, false);
+}
+
 /* ---- packed files ------------------------------------------------------------------------------------------------ */
 
 /* Packed by each program that is there; unpacked, files are longer than what all ranks have of them. */

@@ -265,7 +265,7 @@ static void read_options(int argc, char **argv, struct grid_settings *s, const c
     t->params.C = t->params.nu = t->params.kernel.gamma = NAN;
     parse_command(argc, argv, &line);
     if (!s->out || (s->resume && !*s->resume))
-        s->own_out = join(base_name(t->data_path), ".out", "");
+        s->own_out = join(base_name(named_file(t->data_path)), ".out", "");
     s->out = s->out ? s->out : s->own_out;
     s->out = strcmp(s->out, "null") == 0 ? NULL : s->out;
     s->resume = s->resume && !*s->resume ? s->own_out : s->resume;

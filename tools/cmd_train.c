@@ -546,7 +546,7 @@ int run_train(struct train_settings *s)
     struct train_run run = { 0 };
     double start;
     if (!s->model_path)
-        s->model_path = s->own_path = join(base_name(s->data_path), ".model", "");
+        s->model_path = s->own_path = join(base_name(named_file(s->data_path)), ".model", "");
     if (!s->folds)
         (ranks ? ranks->check_output : check_writable)(s->model_path, s->data_path);
     train_load(s, &run);

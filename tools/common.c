@@ -224,12 +224,17 @@ void output_close(struct output *out)
     free(out->path);
 }
 
+const char *named_file(const char *path)
+{
+    return path + (path[0] == '@' && path[1]);
+}
+
 void check_writable(const char *path, const char *other)
 {
     char *folder;
     if (!path || is_stdout(path))
         return;
-    if (other && is_same_file(path, other))
+    if (other && is_same_file(path, named_file(other)))
         die(EXIT_USAGE, "%s: cannot write: the command uses this file twice", path);
     if (path_kind(path) == PATH_FOLDER)
         die(EXIT_DATA, "%s: cannot write: it is a folder", path);

@@ -202,6 +202,8 @@ struct output {
 int is_stdout(const char *path); /* "-" is; NULL is not */
 /* Returns the name under which a file to be read is opened: "-" is standard input. */
 const char *input_name(const char *path);
+/* Returns the manifest of "@manifest", else the path itself. */
+const char *named_file(const char *path);
 void output_open(struct output *out, const char *path);
 void output_close(struct output *out); /* only now does path exist or change */
 /*

@@ -95,7 +95,12 @@ typedef struct hinge_data {
 
 /* Reads a whole file into *data, which is overwritten; options may be NULL. EFORMAT names file and line: anything that
  * is not a finite number (but for labels, if all are words), duplicate or descending indices, empty lines (but at the
- * end of CSV), rows of unequal length (CSV). EIO: the file cannot be read; ENOMEM, ESIZE. */
+ * end of CSV), rows of unequal length (CSV). EIO: the file cannot be read; ENOMEM, ESIZE.
+ * A path "@list.txt" stands for the files that the manifest list.txt names, one a line, relative to its folder; blank
+ * lines, and those that begin with #, name none. The rows of one come after those of the other. EFORMAT: one is not
+ * there, as its line in the manifest tells, or they are not laid out alike: of one format, with one kind of labels,
+ * tables of as many features, which have the same names (a header may stand in the first file alone).
+ * options->labels_path is a manifest of as many files of labels then, and drop_empty is not looked at. */
 HINGE_API hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data,
                                        hinge_error *err);
 /* Reads the same from bytes[size] in memory; name is used in messages and for HINGE_FORMAT_AUTO. */

@@ -92,11 +92,12 @@ HINGE_API hinge_status hinge_mpi_predict_probability(MPI_Comm comm, const hinge_
                                                      const hinge_predict_options *options, double *labels,
                                                      double *probabilities, hinge_error *err);
 
-/* Reads this rank's share of a file: of text the lines that begin in its part of the bytes, of .npy its part of the
- * rows (and of the labels in options->labels_path). Of xz and gz each unpacks the file up to its part, and keeps that
- * alone. Precomputed kernels, CSV whose first line may be a header or not, and compressed files of which the first
- * 64 KB do not tell how to read the rest (.npy in Fortran's order, words of categories, long lines) are read by rank 0
- * alone, and other ranks have no rows: hinge_mpi_train deals them all the same.
+/* Reads this rank's share of a file, or of those of a manifest ("@list.txt", as hinge_data_read has it): of text the
+ * lines that begin in its part of the bytes, of .npy its part of the rows (and of the labels in options->labels_path).
+ * Of xz and gz each unpacks the file up to its part, and keeps that alone. Precomputed kernels, CSV whose first line
+ * may be a header or not, and compressed files of which the first 64 KB do not tell how to read the rest (.npy in
+ * Fortran's order, words of categories, long lines) are read by one rank alone, of one file by rank 0, and others have
+ * none of their rows: hinge_mpi_train deals them all the same.
  * All ranks have the same columns, the same words of labels, numbered as hinge_data_read numbers those of the whole
  * file, and are told the same of the file (format, labelled, label_column, header, file_cols). options may be NULL;
  * drop_empty is not looked at. Errors are those of hinge_data_read, of the whole file. */

@@ -56,6 +56,7 @@ void hg_file_unmap(void *mapped, size_t size);
 struct hg_file_info { /* of the file that a path stands for */
     bool exists, regular;
     unsigned rights; /* who may do what with it, as the system counts that */
+    uint64_t size;   /* bytes */
 };
 struct hg_file_info hg_file_look(const char *path);
 void hg_file_allow(int file,
@@ -64,6 +65,7 @@ void hg_file_allow(int file,
  * NULL: no memory. To be freed by free. */
 char *hg_file_resolve(const char *path);
 const char *hg_file_name(const char *path);            /* what follows the folder in path */
+bool hg_path_is_absolute(const char *path);            /* it means the same in each folder */
 bool hg_file_rename(const char *from, const char *to); /* takes the place of a file that is there */
 bool hg_file_remove(const char *path);
 /* Calls visit with the name of each file in a folder, which it may remove; false: the folder cannot be read. */

@@ -163,7 +163,8 @@ struct hg_file_info hg_file_look(const char *path)
     struct stat info;
     if (stat(path, &info) != 0)
         return (struct hg_file_info){ 0 };
-    return (struct hg_file_info){ true, S_ISREG(info.st_mode), (unsigned)info.st_mode & 07777U };
+    return (struct hg_file_info){ true, S_ISREG(info.st_mode), (unsigned)info.st_mode & 07777U,
+                                  (uint64_t)info.st_size };
 }
 
 void hg_file_allow(int file, const struct hg_file_info *like)
@@ -181,6 +182,11 @@ const char *hg_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? path : slash + 1;
+}
+
+bool hg_path_is_absolute(const char *path)
+{
+    return path[0] == '/';
 }
 
 bool hg_file_rename(const char *from, const char *to)

@@ -177,7 +177,7 @@ struct hg_file_info hg_file_look(const char *path)
     wchar_t *name = info.exists ? NULL : wide(path);
     struct _stat64 status;
     if (name != NULL && _wstat64(name, &status) == 0)
-        info = (struct hg_file_info){ true, (status.st_mode & _S_IFMT) == _S_IFREG, 0 };
+        info = (struct hg_file_info){ true, (status.st_mode & _S_IFMT) == _S_IFREG, 0, (uint64_t)status.st_size };
     free(name);
     return info;
 }
@@ -222,6 +222,11 @@ static int errno_of(DWORD error)
     default:
         return EIO;
     }
+}
+
+bool hg_path_is_absolute(const char *path)
+{
+    return path[0] == '/' || path[0] == '\\' || (path[0] != '\0' && path[1] == ':');
 }
 
 bool hg_file_rename(const char *from, const char *to)

@@ -8,6 +8,7 @@
  */
 #include "lib/files/io_data.h"
 #include "lib/base/team.h"
+#include "lib/files/manifest.h"
 #include "lib/files/number.h"
 
 #include <float.h>
@@ -282,7 +283,7 @@ static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_sourc
 }
 
 /* Computes floor(count k / n) without the product. */
-size_t hg_share_of(size_t count, size_t k, size_t n)
+uint64_t hg_share_of(uint64_t count, uint64_t k, uint64_t n)
 {
     return count / n * k + count % n * k / n;
 }
@@ -293,8 +294,8 @@ const char *hg_lines_of_part(const struct hg_file_part *part, const char *text, 
     if (part->of == 0)
         return text;
     const char *end = text + *size;
-    const char *begin = hg_first_line(text, text + hg_share_of(*size, part->number, part->of), end);
-    *size = (size_t)(hg_first_line(text, text + hg_share_of(*size, part->number + 1, part->of), end) - begin);
+    const char *begin = hg_first_line(text, text + (size_t)hg_share_of(*size, part->begin, part->of), end);
+    *size = (size_t)(hg_first_line(text, text + (size_t)hg_share_of(*size, part->end, part->of), end) - begin);
     return begin;
 }
 
@@ -500,10 +501,25 @@ hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, s
     return parse(path, bytes, part, options, data, err);
 }
 
+/* Reads the files of a manifest. */
+static hinge_status read_manifest(const char *path, const hinge_data_options *options, hinge_data *data,
+                                  hinge_error *err)
+{
+    struct hg_files files;
+    struct hg_layout layout;
+    HG_TRY(hg_files_open(&files, path, options->labels_path, err));
+    hinge_status status = hg_files_read(&files, 0, 1, options, data, &layout, err);
+    hg_files_free(&files);
+    return status;
+}
+
 hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err)
 {
+    const hinge_data_options none = { 0 };
     if (path == NULL || data == NULL)
         return hg_fail(err, HINGE_EINVAL, "path or data: NULL");
+    if (hg_is_manifest(path))
+        return read_manifest(path, options != NULL ? options : &none, data, err);
     return read_data(path, true, NULL, 0, options, data, err);
 }
 

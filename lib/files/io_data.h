@@ -8,11 +8,10 @@
 
 #include <hinge/io.h>
 
-/* Says what is wanted of a file: all of it, or one of several parts of its rows, by as many readers; or errors
- * alone. */
+/* Says what is wanted of a file: all of it, or a part of its rows; or errors alone. */
 struct hg_file_part {
-    size_t number, of; /* number < of; of 0: all */
-    bool check;        /* all rows are read, and none is kept */
+    size_t begin, end, of; /* shares [begin, end) of so many; of 0: all */
+    bool check;            /* all rows are read, and none is kept */
 };
 
 /* Holds a file's unpacked bytes and how to read them. */
@@ -97,7 +96,8 @@ hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, s
                                const hinge_data_options *options, hinge_data *data, hinge_error *err);
 /* Moves text and *size to the lines that begin in the part's share of the bytes. */
 const char *hg_lines_of_part(const struct hg_file_part *part, const char *text, size_t *size);
-/* Returns the first of `count` things that belongs to part k of n, without overflow. */
-size_t hg_share_of(size_t count, size_t k, size_t n);
+/* Returns the first of `count` things that belongs to share k of n. The smaller of count and n, times k, is below
+ * 2^64. */
+uint64_t hg_share_of(uint64_t count, uint64_t k, uint64_t n);
 
 #endif

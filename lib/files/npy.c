@@ -374,8 +374,8 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
                           npy.rows, npy.rows);
     hinge_dtype type = type_of(&npy);
     const struct hg_file_part *part = &source->part;
-    size_t first = part->of > 0 ? hg_share_of(npy.rows, part->number, part->of) : 0;
-    size_t rows = (part->of > 0 ? hg_share_of(npy.rows, part->number + 1, part->of) : npy.rows) - first;
+    size_t first = part->of > 0 ? (size_t)hg_share_of(npy.rows, part->begin, part->of) : 0;
+    size_t rows = (part->of > 0 ? (size_t)hg_share_of(npy.rows, part->end, part->of) : npy.rows) - first;
     if (rows == 0 && npy.rows > 0)
         return HINGE_OK;
     hinge_status status = hg_data_reserve(data, source, rows, HG_MAX(npy.cols, source->options->min_cols), type, err);

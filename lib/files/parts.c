@@ -59,12 +59,12 @@ hinge_status hg_data_unpack_part(const char *path, const struct hg_bytes *packed
     struct hg_window window = { .head = head };
     if (extent->first > 0) {
         size_t rows = extent->line > 0 ? (total - extent->first) / extent->line : 0;
-        first = extent->first + hg_share_of(rows, part.number, part.of) * extent->line;
-        end = extent->first + hg_share_of(rows, part.number + 1, part.of) * extent->line;
+        first = extent->first + (size_t)hg_share_of(rows, part.begin, part.of) * extent->line;
+        end = extent->first + (size_t)hg_share_of(rows, part.end, part.of) * extent->line;
     } else {
-        first = hg_share_of(total, part.number, part.of);
+        first = (size_t)hg_share_of(total, part.begin, part.of);
         first = first > 0 ? first - 1 : 0; /* whether a line ends there */
-        end = HG_MIN(hg_share_of(total, part.number + 1, part.of) + head, total);
+        end = HG_MIN((size_t)hg_share_of(total, part.end, part.of) + head, total);
         window.line = end < total;
     }
     window.first = first;
