@@ -55,6 +55,8 @@ void hg_problem_measure(struct hg_problem *problem);
 /* Returns what examples of a class are weighted by. */
 double hg_class_weight(const hinge_params *params, double label);
 
+/* classes.c: makes classes, where the problem has some, and the order and the weights of points. */
+hinge_status hg_problem_order(struct hg_problem *problem, hinge_error *err);
 /* Makes pr->labels, which are in the order of first appearance, the classes: -1, +1 are swapped, and the positive one
  * goes to the front; or they are in the known order. And how many problems they make. */
 hinge_status hg_problem_classes(struct hg_problem *problem, hinge_error *err);
