@@ -72,17 +72,14 @@ static hinge_status take(const struct settling *a, hinge_error *err)
     return HINGE_OK;
 }
 
-/* Settles one part. What lib/train asks for is a training of its problem, of which it looks at the data alone. */
+/* Settles one part. */
 static hinge_status settle(struct hg_selecting *s, struct hg_part *part, hinge_error *err)
 {
-    struct hg_problem pr = hg_part_field(s, part)->problem;
-    struct hg_training t = { .problem = pr, .distinct.problem = pr };
+    const struct hg_problem *pr = &hg_part_field(s, part)->problem;
     struct hg_reduced reduced = { .qp = part->qp, .points = (uint32_t *)part->point, .g = part->g };
     struct hg_solution solution = { .report = part->many.report };
-    struct settling settling = { s, &pr, part, &reduced, &solution, err };
-    struct hg_margin m = { &t, &reduced, &solution, pr.threads, &s->halt, solve, &settling };
-    pr.params.nu = part->nu;
-    t.params = &pr.params;
+    struct settling settling = { s, pr, part, &reduced, &solution, err };
+    struct hg_margin m = { pr, false, part->nu, &reduced, &solution, pr->threads, &s->halt, solve, &settling };
     solution.report.iterations = part->steps;
     solution.report.objective = hg_qp_objective(&part->qp, part->g);
     solution.f_error = part->many.report.violation / 2;

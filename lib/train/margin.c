@@ -27,7 +27,7 @@ double hg_margin_rounding(const double *sums, double most)
 static double rounding_of(const struct hg_margin *m, double square, double most)
 {
     const double *sums = m->reduced->sums;
-    bool linear = m->t->params->kernel.type == HINGE_LINEAR;
+    bool linear = m->problem->params.kernel.type == HINGE_LINEAR;
     return linear ? 8 * DBL_EPSILON * (fabs(sums[0]) + fabs(sums[1])) * sqrt(square * most)
                   : hg_margin_rounding(sums, most);
 }
@@ -54,7 +54,7 @@ static hinge_status look_closely(const struct hg_margin *m, double digits, bool 
     struct hg_reduced *r = m->reduced;
     struct hg_gram gram = { 0 };
     double *g = r->g, *diagonal = r->kept, most = 0;
-    const struct hg_problem *pr = &m->t->distinct.problem;
+    const struct hg_problem *pr = m->problem;
     HG_TRY(hg_problem_exact(pr, r->points, r->qp.n, m->threads, &gram, err));
     hinge_status status = hg_rows_told(hg_rows_diagonal(&gram.super, diagonal, NULL), err);
     hg_gram_free(&gram);
@@ -68,7 +68,7 @@ static hinge_status look_closely(const struct hg_margin *m, double digits, bool 
     double half = (m->s->bias[1] - m->s->bias[0]) / 2, sums = fabs(m->reduced->sums[0]) + fabs(m->reduced->sums[1]);
     double rounding = rounding_of(m, square, most);
     /* a kernel whose b'K b is below 0, as it may be of any matrix or function that is given, is indefinite */
-    bool proves = !hg_kernel_is_indefinite(&m->t->params->kernel) && !(square < -rounding);
+    bool proves = !hg_kernel_is_indefinite(&m->problem->params.kernel) && !(square < -rounding);
     *has_margin = (proves ? least : half * sums) > rounding && half > digits * m->s->f_error;
     return HINGE_OK;
 }
@@ -79,7 +79,7 @@ static hinge_status look(const struct hg_margin *m, double digits, bool *has_mar
 {
     const struct hg_qp *qp = &m->reduced->qp;
     const struct hg_solution *s = m->s;
-    const struct hg_problem *pr = &m->t->problem;
+    const struct hg_problem *pr = m->problem;
     double caps = 0, square = 2 * s->report.objective, r = (s->bias[1] - s->bias[0]) / 2;
     double most = hg_kernel_most(&pr->params.kernel, pr->norm);
     for (int l = 0; l < qp->layers; l++)
@@ -115,11 +115,11 @@ static void go_back(const struct hg_margin *m, double *room, const struct hg_sol
 static hinge_status find_r(const struct hg_margin *m, double *room, bool *has_margin, hinge_error *err)
 {
     struct hg_solution *s = m->s;
-    const hinge_params *p = m->t->params;
+    const hinge_params *p = &m->problem->params;
     uint64_t first = s->report.iterations, most = first + 5 * (first + m->reduced->qp.n);
     most = p->max_iter > 0 ? HG_MIN(p->max_iter, most) : most;
     HG_TRY(look(m, 10, has_margin, err));
-    for (double eps = p->eps / 100; !*has_margin && eps > 1e-13 && !m->t->interior; eps /= 100) {
+    for (double eps = p->eps / 100; !*has_margin && eps > 1e-13 && !m->interior; eps /= 100) {
         struct hg_solution before = *s;
         if (before.report.iterations >= most || hg_halted(m->halt))
             break;
@@ -173,7 +173,7 @@ static double most_times(const struct hg_margin *m)
 static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error *err)
 {
     enum { LOOKS = 12 };
-    const hinge_params *p = m->t->params;
+    const hinge_params *p = &m->problem->params;
     struct hg_reduced *r = m->reduced;
     struct hg_solution *s = m->s, best = *s;
     double asked[2] = { r->sums[0], r->sums[1] }, low = 1, high = most_times(m), next = high;
@@ -198,7 +198,7 @@ static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error
         if (has_margin) {
             hg_add_work(&s->report, &best.report);
             best = *s;
-            best.nu = next * p->nu;
+            best.nu = next * m->nu;
             keep(&r->qp, room, false);
             high = next;
         } else {
@@ -234,9 +234,9 @@ hinge_status hg_settle_margin(const struct hg_margin *m, hinge_error *err)
     const struct hg_qp *qp = &m->reduced->qp;
     bool has_margin = false;
     double *room;
-    if (hg_params_hard_tube(m->t->params) && s->report.outcome == HINGE_CONVERGED && has_no_tube(qp))
+    if (hg_params_hard_tube(&m->problem->params) && s->report.outcome == HINGE_CONVERGED && has_no_tube(qp))
         s->report.outcome = HINGE_NO_MARGIN;
-    if (m->t->params->task != HINGE_NU_SVC || s->report.outcome != HINGE_CONVERGED)
+    if (m->problem->params.task != HINGE_NU_SVC || s->report.outcome != HINGE_CONVERGED)
         return HINGE_OK;
     HG_TRY(HG_MAKE(err, "the search for a margin", HG_ARRAY(room, qp->n * (size_t)qp->layers)));
     hinge_status status = find_r(m, room, &has_margin, err);

@@ -79,12 +79,12 @@ hinge_status hg_keep_solution(const struct hg_training *t, struct hg_reduced *re
 
 /* Numbers the points that are support vectors of any problem, in the order of points, which is by class; number [n] has
  * UINT32_MAX for the others. Returns how many there are. */
-static size_t number_sv(const struct hg_training *t, uint32_t *number)
+static size_t number_sv(const struct hg_training *t, const struct hg_solution *solutions, uint32_t *number)
 {
     size_t n_sv = 0;
     for (size_t p = 0; p < t->problem.n_problems; p++)
-        for (size_t k = 0; k < t->solutions[p].n_sv; k++)
-            number[t->solutions[p].point[k]] = 1;
+        for (size_t k = 0; k < solutions[p].n_sv; k++)
+            number[solutions[p].point[k]] = 1;
     for (size_t i = 0; i < t->problem.n; i++)
         if (number[i] != 0)
             number[i] = (uint32_t)n_sv++;
@@ -135,11 +135,12 @@ static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_m
 /* Fills in coefficients as LIBSVM lays them out: of a pair of classes a < b, row b - 1 of class a's support vectors and
  * row a of class b's; of one-versus-rest row p of problem p. nu-SVR's tube is half of what its two biases differ by
  * (hg_problem_bias). */
-static void fill_coef(const struct hg_training *t, const uint32_t *number, hinge_model *m)
+static void fill_coef(const struct hg_training *t, const struct hg_solution *solutions, const uint32_t *number,
+                      hinge_model *m)
 {
     const struct hg_problem *pr = &t->problem;
     for (size_t p = 0; p < pr->n_problems; p++) {
-        const struct hg_solution *s = &t->solutions[p];
+        const struct hg_solution *s = &solutions[p];
         size_t a, b;
         hg_problem_pair(pr, p, &a, &b);
         for (size_t k = 0; k < s->n_sv; k++) {
@@ -174,18 +175,18 @@ hinge_status hg_empty_model(const struct hg_problem *pr, size_t rows, size_t n_s
     return HINGE_OK;
 }
 
-/* Builds the model: support vectors and coefficients, then what prediction derives from them (hg_model_finish). It may
- * be called with solutions of a fold in place of the training's. */
-hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hinge_error *err)
+/* Builds the model: support vectors and coefficients, then what prediction derives from them (hg_model_finish). */
+hinge_status hg_build_model(const struct hg_training *t, const struct hg_solution *solutions, hinge_model **out,
+                            hinge_error *err)
 {
     const struct hg_problem *pr = &t->problem;
     hinge_model *m;
     uint32_t *number;
     HG_TRY(HG_MAKE(err, "the numbers of support vectors", HG_ZEROS(number, pr->n)));
-    hinge_status status = hg_empty_model(pr, pr->x.rows, number_sv(t, number), pr->x.type, &m, err);
+    hinge_status status = hg_empty_model(pr, pr->x.rows, number_sv(t, solutions, number), pr->x.type, &m, err);
     if (status == HINGE_OK) {
         fill_sv(t, number, m);
-        fill_coef(t, number, m);
+        fill_coef(t, solutions, number, m);
         status = hg_model_finish(m, t->threads, err);
     }
     hg_free(number);

@@ -121,18 +121,15 @@ bool hg_refold_solved(const struct hg_refold *refold, size_t n_problems)
     return true;
 }
 
-/* Builds each fold's model by pack.c from the training with the fold's solutions in place of its own; frees them all,
- * whatever the status. */
+/* Builds each fold's model by pack.c from the fold's solutions; frees them all, whatever the status. */
 hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status, hinge_error *err)
 {
     struct hg_refold *refold = t->refold;
     size_t n_problems = t->problem.n_problems;
-    struct hg_training fold = *t; /* with solutions of its own */
     bool solved = hg_refold_solved(refold, n_problems);
     for (size_t f = 0; f < refold->folds && solved && status == HINGE_OK; f++) {
         hinge_model *model = NULL;
-        fold.solutions = refold->solutions + f * n_problems;
-        status = hg_build_model(&fold, &model, err);
+        status = hg_build_model(t, refold->solutions + f * n_problems, &model, err);
         HG_THEN(status, refold->predict(refold->arg, f, model, t->threads, err));
         hinge_model_free(model);
     }

@@ -202,7 +202,7 @@ hinge_status hg_train(struct hg_peers *peers, hinge_model **model, const hinge_m
     }
     HG_THEN(status, solve_all(&t, err));
     hg_end_together(&t);
-    HG_THEN(status, hg_build_model(&t, model, err));
+    HG_THEN(status, hg_build_model(&t, t.solutions, model, err));
     if (t.refold != NULL && t.refold->solutions != NULL)
         status = hg_refold_predict(&t, status, err);
     if (status == HINGE_OK)

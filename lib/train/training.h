@@ -140,7 +140,9 @@ hinge_status hg_train(struct hg_peers *peers, hinge_model **model, const hinge_m
 
 /* margin.c: what a problem's solver hands over where it has converged. */
 struct hg_margin {
-    const struct hg_training *t;
+    const struct hg_problem *problem; /* the distinct one of the training, */
+    bool interior;                    /* and whether the interior point solves it */
+    double nu;                        /* that is asked for */
     struct hg_reduced *reduced;
     struct hg_solution *s;
     int threads;
@@ -162,10 +164,12 @@ hinge_status hg_keep_solution(const struct hg_training *t, struct hg_reduced *re
                               hinge_error *err);
 
 /* pack.c: a model of a problem's classes and parameters, trained on so many rows, whose support vectors are yet to be
- * filled in; to be freed on failure too. The model of all solutions, and the report on them. */
+ * filled in; to be freed on failure too. The model of all solutions, the training's or a fold's, and the report on
+ * the training's. */
 hinge_status hg_empty_model(const struct hg_problem *problem, size_t rows, size_t n_sv, hinge_dtype type,
                             hinge_model **out, hinge_error *err);
-hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hinge_error *err);
+hinge_status hg_build_model(const struct hg_training *t, const struct hg_solution *solutions, hinge_model **out,
+                            hinge_error *err);
 void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_report *r);
 
 #endif
