@@ -169,7 +169,7 @@ static hinge_status solved_init(struct solved *s, const struct opened *o, size_t
     memset(s, 0, sizeof *s);
     HG_TRY(HG_MAKE(err, "the gradient of a problem", HG_ARRAY(s->subset, pr->n), HG_ARRAY(s->g, pr->n)));
     size_t n = hg_problem_points(pr, p, s->subset);
-    HG_TRY(hg_problem_qp(pr, p, s->subset, n, &s->qp, s->sums, err));
+    HG_TRY(hg_problem_qp(pr, NULL, p, s->subset, n, &s->qp, s->sums, err));
     s->factor = take_beta(pr, o->beta + p * pr->x.rows, s->subset, &s->qp, s->sums);
     s->b = -o->m->rho[p] / s->factor;
     HG_TRY(hg_problem_gradient(pr, s->subset, &s->qp, pr->threads, NULL, s->g, err));

@@ -113,7 +113,7 @@ hinge_status hg_reduced_init(struct hg_reduced *reduced, const struct hg_distinc
                    HG_ARRAY(reduced->points, points), HG_ARRAY(where, points), HG_ARRAY(reduced->g, points),
                    HG_ARRAY(reduced->kept, 2 * points)));
     hg_problem_points(whole, p, reduced->rows);
-    HG_TRY(hg_problem_qp(whole, p, reduced->rows, reduced->n, &reduced->whole, reduced->sums, err));
+    HG_TRY(hg_problem_qp(whole, NULL, p, reduced->rows, reduced->n, &reduced->whole, reduced->sums, err));
     size_t n = hg_problem_points(&d->problem, p, reduced->points);
     for (size_t k = 0; k < n; k++)
         where[reduced->points[k]] = (uint32_t)k;

@@ -311,10 +311,9 @@ double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest)
 
 /* Sets the column "sum" of the table in doc/solver.md. nu may be above its bound by rounding, 1e-12 of it: the sum is
  * then cut to what the boxes hold. */
-hinge_status hg_problem_sums(const struct hg_problem *pr, size_t p, double first, double second, double *sums,
-                             hinge_error *err)
+static hinge_status sums_by(const struct hg_problem *pr, const hinge_params *params, size_t p, double first,
+                            double second, double *sums, hinge_error *err)
 {
-    const hinge_params *params = &pr->params;
     double total = first + second;
     sums[0] = sums[1] = 0;
     if (params->task == HINGE_ONE_CLASS) {
@@ -337,6 +336,12 @@ hinge_status hg_problem_sums(const struct hg_problem *pr, size_t p, double first
         sums[1] = -sums[0];
     }
     return HINGE_OK;
+}
+
+hinge_status hg_problem_sums(const struct hg_problem *pr, size_t p, double first, double second, double *sums,
+                             hinge_error *err)
+{
+    return sums_by(pr, &pr->params, p, first, second, sums, err);
 }
 
 /* Takes nu-SVC's coefficients, which come as a model has them, divided by r: each layer is brought back to its sum, and
@@ -388,27 +393,28 @@ void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint
 
 /* Makes the QP in this order: sums by weights, boxes and linear terms, then the start, which is brought into its boxes
  * and to its sums by hg_qp_project. subset [n] has the first class's points first, as hg_problem_points puts them. */
-hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,
-                           struct hg_qp *qp, double *sums, hinge_error *err)
+hinge_status hg_problem_qp(const struct hg_problem *pr, const struct hg_boxes *boxes, size_t p, const uint32_t *subset,
+                           size_t n, struct hg_qp *qp, double *sums, hinge_error *err)
 {
-    size_t n_first = hg_problem_firsts(problem, p);
-    struct hg_problem own = *problem, *pr = &own; /* with C and p of its own, where it is one of many targets */
+    size_t n_first = hg_problem_firsts(pr, p);
+    const double *given = boxes != NULL ? boxes->weight : pr->weight;
+    hinge_params params = boxes != NULL ? *boxes->params : pr->params;
     double weight[2] = { 0, 0 };
-    hg_target_params(problem->targets, p, &own.params);
+    hg_target_params(pr->targets, p, &params);
     for (size_t k = 0; k < n; k++)
-        weight[k >= n_first] += hg_entry_of(pr, p, subset[k], true).weight;
-    HG_TRY(hg_problem_sums(pr, p, weight[0], weight[1], sums, err));
+        weight[k >= n_first] += hg_entry_of(pr, given, p, subset[k], true).weight;
+    HG_TRY(sums_by(pr, &params, p, weight[0], weight[1], sums, err));
     HG_TRY(hg_qp_init(qp, n, pr->task->two_sums ? 2 : 1, err));
-    qp->no_sum = pr->params.no_bias;
-    qp->kink = pr->task->uses_p ? pr->params.p : 0;
+    qp->no_sum = params.no_bias;
+    qp->kink = pr->task->uses_p ? params.p : 0;
     for (size_t k = 0; k < n; k++) {
-        struct hg_entry e = hg_entry_of(pr, p, subset[k], k < n_first);
-        hg_problem_box(&pr->params, e.weight, e.y, e.positive, qp, k);
+        struct hg_entry e = hg_entry_of(pr, given, p, subset[k], k < n_first);
+        hg_problem_box(&params, e.weight, e.y, e.positive, qp, k);
     }
-    if (pr->params.beta0 != NULL) {
-        HG_TRY(hg_check_finite(pr->params.beta0 + p * pr->x.rows, pr->x.rows, "beta0: coefficient", err));
-        hg_problem_take(pr, pr->params.beta0 + p * pr->x.rows, subset, qp, sums);
-        if (pr->params.task == HINGE_NU_SVC)
+    if (params.beta0 != NULL) {
+        HG_TRY(hg_check_finite(params.beta0 + p * pr->x.rows, pr->x.rows, "beta0: coefficient", err));
+        hg_problem_take(pr, params.beta0 + p * pr->x.rows, subset, qp, sums);
+        if (params.task == HINGE_NU_SVC)
             unscale(qp, sums);
     } else
         for (int l = 0; l < qp->layers; l++)

@@ -85,10 +85,15 @@ void hg_problem_box(const hinge_params *params, double w, double y, bool positiv
 hinge_status hg_problem_sums(const struct hg_problem *problem, size_t p, double first, double second, double *sums,
                              hinge_error *err);
 
+/* Holds what boxes and sums are made of where it is not the problem's own, as in the folds of a grid. */
+struct hg_boxes {
+    const hinge_params *params; /* C, nu, p, tau, beta0 */
+    const double *weight;       /* [n] by point */
+};
 /* Makes the QP of problem p over its points, with a feasible start (params.beta0's row p, if given), and the sums that
- * its layers are held to. */
-hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,
-                           struct hg_qp *qp, double *sums, hinge_error *err);
+ * its layers are held to. boxes NULL: by the problem's parameters and weights. */
+hinge_status hg_problem_qp(const struct hg_problem *problem, const struct hg_boxes *boxes, size_t p,
+                           const uint32_t *subset, size_t n, struct hg_qp *qp, double *sums, hinge_error *err);
 
 /* targets.c: refuses many targets that are not there, or that the parameters do not go with. */
 hinge_status hg_targets_need(const hinge_targets *targets, const hinge_params *params, hinge_error *err);
@@ -97,12 +102,13 @@ hinge_status hg_targets_need(const hinge_targets *targets, const hinge_params *p
 hinge_status hg_targets_check(const struct hg_problem *problem, hinge_error *err);
 double hg_targets_most(const struct hg_problem *problem, double most);
 void hg_target_params(const hinge_targets *targets, size_t p, hinge_params *params);
-/* Returns a point as problem p sees it, of whose first class it is, or not. */
+/* Returns a point as problem p sees it, of whose first class it is, or not. weight: [n] by point */
 struct hg_entry {
     double weight, y;
     bool positive; /* classification: of the first class, or of label +1 */
 };
-struct hg_entry hg_entry_of(const struct hg_problem *problem, size_t p, uint32_t point, bool is_first);
+struct hg_entry hg_entry_of(const struct hg_problem *problem, const double *weight, size_t p, uint32_t point,
+                            bool is_first);
 
 /* Returns the task that a model of the problem is told as. */
 hinge_task hg_task_of_model(const struct hg_problem *problem);

@@ -69,14 +69,14 @@ void hg_target_params(const hinge_targets *t, size_t p, hinge_params *params)
         params->p = t->p[p];
 }
 
-struct hg_entry hg_entry_of(const struct hg_problem *pr, size_t p, uint32_t point, bool is_first)
+struct hg_entry hg_entry_of(const struct hg_problem *pr, const double *given, size_t p, uint32_t point, bool is_first)
 {
     const hinge_targets *t = pr->targets;
     size_t row = pr->order[point];
     if (t == NULL)
-        return (struct hg_entry){ pr->weight[point], pr->y != NULL ? pr->y[row] : 0, is_first };
+        return (struct hg_entry){ given[point], pr->y != NULL ? pr->y[row] : 0, is_first };
     size_t at = p * pr->x.rows + row;
-    double weight = pr->weight[point] * (pr->task->classifies ? hg_class_weight(&pr->params, t->y[at]) : 1);
+    double weight = given[point] * (pr->task->classifies ? hg_class_weight(&pr->params, t->y[at]) : 1);
     return (struct hg_entry){ weight * (t->weights != NULL ? t->weights[at] : 1), t->y[at], t->y[at] > 0 };
 }
 

@@ -193,17 +193,18 @@ static bool make_feasible(struct hg_part *part, struct hg_qp *next, const double
 
 /* Begins a problem of a fold at a point: its boxes and sums, and a start from its solution at the last point of the
  * line, scaled as C has grown. moved is what g does not know of yet; of a first problem it is the whole start. */
-static hinge_status begin_part(const struct hg_selecting *s, const struct hg_problem *masked, struct hg_part *part,
+static hinge_status begin_part(const struct hg_selecting *s, const struct hg_boxes *terms, struct hg_part *part,
                                size_t p, hinge_error *err)
 {
-    double *sums = part->sums, C = masked->params.C, nu = masked->params.nu;
+    const struct hg_problem *pr = &hg_part_field(s, part)->problem;
+    double *sums = part->sums, C = terms->params->C, nu = terms->params->nu;
     bool moves = false;
     struct hg_qp next = { 0 };
     hinge_status status = HINGE_OK;
-    HG_TRY(hg_problem_qp(masked, p, part->point, part->n, &next, sums, err));
+    HG_TRY(hg_problem_qp(pr, terms, p, part->point, part->n, &next, sums, err));
     part->many.moved = NULL;
     if (part->begun) {
-        status = start_from(s, masked, part, &next, growth(s, part, C, nu), err);
+        status = start_from(s, pr, part, &next, growth(s, part, C, nu), err);
         if (status == HINGE_OK && s->problem.task->uses_nu && !make_feasible(part, &next, sums))
             status = hg_fail(err, HINGE_EINTERNAL, "no feasible start for problem %zu", p);
     }
@@ -231,14 +232,14 @@ static hinge_status begin_part(const struct hg_selecting *s, const struct hg_pro
 }
 
 /* Says whether a problem is absent: a class without a row in the training part has none. */
-static bool is_absent(const struct hg_problem *masked, const double *class_weight, size_t p)
+static bool is_absent(const struct hg_problem *pr, const double *class_weight, size_t p)
 {
     size_t a, b;
     double rest = 0;
-    hg_problem_pair(masked, p, &a, &b);
-    if (!masked->classifies)
+    hg_problem_pair(pr, p, &a, &b);
+    if (!pr->classifies)
         return false;
-    for (size_t c = 0; c < masked->n_classes; c++)
+    for (size_t c = 0; c < pr->n_classes; c++)
         rest += c == b || (b == SIZE_MAX && c != a) ? class_weight[c] : 0;
     return !(class_weight[a] > 0 && rest > 0);
 }
@@ -247,25 +248,25 @@ static bool is_absent(const struct hg_problem *masked, const double *class_weigh
  * rows and their numbers are the same for all folds. */
 static hinge_status begin_fold(const struct hg_selecting *s, size_t f, hinge_error *err)
 {
-    struct hg_problem masked = hg_field_of(s, f)->problem;
+    const struct hg_problem *pr = &hg_field_of(s, f)->problem;
+    hinge_params params = pr->params;
     const int *fold = s->out->fold + hg_repeat_of(s, f);
     double *mask, *class_weight;
     hinge_status status = HINGE_OK;
-    HG_TRY(HG_MAKE(err, "the weights of rows", HG_ARRAY(mask, masked.n), HG_ARRAY(class_weight, masked.n_classes + 1)));
-    masked.params.nu = HG_MIN(masked.params.nu, hg_select_most_nu(s, f, class_weight));
-    memset(class_weight, 0, (masked.n_classes + 1) * sizeof *class_weight);
-    for (size_t i = 0; i < masked.n; i++) {
-        size_t row = masked.order[i];
+    HG_TRY(HG_MAKE(err, "the weights of rows", HG_ARRAY(mask, pr->n), HG_ARRAY(class_weight, pr->n_classes + 1)));
+    params.nu = HG_MIN(params.nu, hg_select_most_nu(s, f, class_weight));
+    memset(class_weight, 0, (pr->n_classes + 1) * sizeof *class_weight);
+    for (size_t i = 0; i < pr->n; i++) {
+        size_t row = pr->order[i];
         bool trains = s->used[row] && fold[row] != (int)f;
-        mask[i] = trains ? masked.weight[i] * (s->given->weights != NULL ? s->given->weights[row] : 1) : 0;
-        class_weight[masked.classifies ? s->class_of[row] : 0] += mask[i];
+        mask[i] = trains ? pr->weight[i] * (s->given->weights != NULL ? s->given->weights[row] : 1) : 0;
+        class_weight[pr->classifies ? s->class_of[row] : 0] += mask[i];
     }
-    masked.weight = mask;
     for (size_t p = 0; p < s->n_problems && status == HINGE_OK; p++) {
         struct hg_part *part = &s->part[f * s->n_problems + p];
-        part->absent = is_absent(&masked, class_weight, p);
+        part->absent = is_absent(pr, class_weight, p);
         if (!part->absent)
-            status = begin_part(s, &masked, part, p, err);
+            status = begin_part(s, &(struct hg_boxes){ &params, mask }, part, p, err);
     }
     hg_free(mask);
     return status;
