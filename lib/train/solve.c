@@ -243,9 +243,13 @@ hinge_status hg_solve_problem(void *arg, int thread, size_t p, int threads, hing
     struct hg_training *t = arg;
     struct hg_work w = { .t = t, .s = &t->solutions[p], .err = err };
     struct hg_refolding refolding = { t, &w.reduced, p };
-    struct hg_margin margin = {
-        &t->distinct.problem, t->interior, t->params->nu, &w.reduced, w.s, threads, &w.options.halt, solve_again, &w
-    };
+    struct hg_margin margin = { .problem = &t->distinct.problem, .interior = t->interior, .nu = t->params->nu };
+    margin.reduced = &w.reduced;
+    margin.s = w.s;
+    margin.threads = threads;
+    margin.halt = &w.options.halt;
+    margin.solve = solve_again;
+    margin.arg = &w;
     hg_work_init(&w, p, thread, threads);
     w.options.then = t->refold != NULL ? hg_refold : NULL;
     w.options.then_arg = &refolding;
