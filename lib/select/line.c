@@ -193,15 +193,15 @@ static bool make_feasible(struct hg_part *part, struct hg_qp *next, const double
 
 /* Begins a problem of a fold at a point: its boxes and sums, and a start from its solution at the last point of the
  * line, scaled as C has grown. moved is what g does not know of yet; of a first problem it is the whole start. */
-static hinge_status begin_part(const struct hg_selecting *s, const struct hg_boxes *terms, struct hg_part *part,
+static hinge_status begin_part(const struct hg_selecting *s, const struct hg_boxes *boxes, struct hg_part *part,
                                size_t p, hinge_error *err)
 {
     const struct hg_problem *pr = &hg_part_field(s, part)->problem;
-    double *sums = part->sums, C = terms->params->C, nu = terms->params->nu;
+    double *sums = part->sums, C = boxes->params->C, nu = boxes->params->nu;
     bool moves = false;
     struct hg_qp next = { 0 };
     hinge_status status = HINGE_OK;
-    HG_TRY(hg_problem_qp(pr, terms, p, part->point, part->n, &next, sums, err));
+    HG_TRY(hg_problem_qp(pr, boxes, p, part->point, part->n, &next, sums, err));
     part->many.moved = NULL;
     if (part->begun) {
         status = start_from(s, pr, part, &next, growth(s, part, C, nu), err);
@@ -244,10 +244,20 @@ static bool is_absent(const struct hg_problem *pr, const double *class_weight, s
     return !(class_weight[a] > 0 && rest > 0);
 }
 
+struct folds { /* that are in work together */
+    struct hg_selecting *s;
+    size_t first;
+};
+
 /* Begins a fold's problems at a point. A fold is a mask of weights over the rows, 0 for rows held out: points, kernel
- * rows and their numbers are the same for all folds. */
-static hinge_status begin_fold(const struct hg_selecting *s, size_t f, hinge_error *err)
+ * rows and their numbers are the same for all folds. A job of hg_each. */
+static hinge_status begin_fold(void *arg, int thread, size_t k, int threads, hinge_error *err)
 {
+    const struct folds *folds = arg;
+    const struct hg_selecting *s = folds->s;
+    size_t f = folds->first + k;
+    (void)thread;
+    (void)threads;
     const struct hg_problem *pr = &hg_field_of(s, f)->problem;
     hinge_params params = pr->params;
     const int *fold = s->out->fold + hg_repeat_of(s, f);
@@ -272,31 +282,10 @@ static hinge_status begin_fold(const struct hg_selecting *s, size_t f, hinge_err
     return status;
 }
 
-struct beginning {
-    struct hg_selecting *s;
-    size_t first;
-    hinge_error *failed;
-};
-
-static void begin_one(void *arg, int thread, size_t k, size_t end)
-{
-    const struct beginning *b = arg;
-    (void)thread;
-    (void)end;
-    begin_fold(b->s, b->first + k, &b->failed[k]);
-}
-
-/* Begins the problems of these folds, which become the batch; folds side by side, the first error by number is told. */
+/* Begins the problems of these folds, which become the batch. */
 static hinge_status begin_folds(struct hg_selecting *s, size_t first, size_t count, hinge_error *err)
 {
-    hinge_status status = HINGE_OK;
-    hinge_error *failed;
-    HG_TRY(HG_MAKE(err, "the errors of folds", HG_ZEROS(failed, count)));
-    hg_share(s->field[0].many.threads, count, 1, begin_one, &(struct beginning){ s, first, failed });
-    for (size_t k = 0; k < count && status == HINGE_OK; k++)
-        if (failed[k].status != HINGE_OK)
-            status = hg_fail(err, failed[k].status, "%s", failed[k].text);
-    hg_free(failed);
+    hinge_status status = hg_each(count, true, s->field[0].many.threads, begin_fold, &(struct folds){ s, first }, err);
     s->n_batch = 0;
     for (size_t k = first * s->n_problems; k < (first + count) * s->n_problems; k++)
         if (!s->part[k].absent)
@@ -356,19 +345,22 @@ static size_t vote_by_label(size_t k, const double *label, const double *decisio
 }
 
 /* Predicts a fold's held-out rows by the decision values of its problems, as hinge_predict would, or by the rule of
- * ties that was asked for. */
-static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
+ * ties that was asked for. A job of hg_each. */
+static hinge_status predict_fold(void *arg, int thread, size_t number, int threads, hinge_error *err)
 {
+    const struct folds *folds = arg;
+    const struct hg_selecting *s = folds->s;
     const struct hg_problem *pr = &s->problem;
-    size_t at = hg_repeat_of(s, f), k = 0, *vote;
+    size_t f = folds->first + number, at = hg_repeat_of(s, f), k = 0, *vote;
+    (void)thread;
+    (void)threads;
     const int *fold = s->out->fold + at;
     const struct hg_part *part = s->part + f * s->n_problems;
     bool *trained;             /* a class has rows that the fold was trained on; labels [k] of those that have */
     double *label, *own, *sum; /* [k]; decision values of its problems; [k] for work */
     bool by_label = s->options.ties != HINGE_TIES_APPEARANCE && !pr->one_vs_rest;
-    if (!HG_ROOM(HG_ARRAY(vote, pr->n_classes + 1), HG_ZEROS(trained, pr->n_classes + 1), HG_ARRAY(own, s->n_problems),
-                 HG_ARRAY(label, pr->n_classes + 1), HG_ARRAY(sum, pr->n_classes + 1)))
-        return HINGE_ENOMEM;
+    HG_TRY(HG_MAKE(err, "the votes of classes", HG_ARRAY(vote, pr->n_classes + 1), HG_ZEROS(trained, pr->n_classes + 1),
+                   HG_ARRAY(own, s->n_problems), HG_ARRAY(label, pr->n_classes + 1), HG_ARRAY(sum, pr->n_classes + 1)));
     for (size_t i = 0; i < pr->n && pr->classifies; i++)
         if (fold[pr->order[i]] != (int)f && pr->weight[i] > 0)
             trained[s->class_of[pr->order[i]]] = true;
@@ -400,22 +392,6 @@ static size_t end_of_field(const struct hg_selecting *s, struct hg_part *const *
     while (end < count && hg_part_field(s, some[end]) == hg_part_field(s, some[first]))
         end++;
     return end;
-}
-
-struct predicting {
-    struct hg_selecting *s;
-    size_t first;
-    int status; /* atomic */
-};
-
-static void predict_one(void *arg, int thread, size_t k, size_t end)
-{
-    struct predicting *p = arg;
-    (void)thread;
-    (void)end;
-    hinge_status mine = predict_fold(p->s, p->first + k);
-    if (mine != HINGE_OK)
-        __atomic_store_n(&p->status, (int)mine, __ATOMIC_RELAXED);
 }
 
 /* Says whether held-out rows of a part are decided by more than half of eps wrongly, as a sample of 32 has it: errors
@@ -481,12 +457,9 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
     }
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK && elsewhere; b++)
         status = decide_again(s, s->batch[b], err);
-    HG_TRY(status);
-    struct predicting predicting = { s, first, HINGE_OK };
-    hg_share(s->field[0].many.threads, count, 1, predict_one, &predicting);
-    status = (hinge_status)predicting.status;
-    return status == HINGE_OK ? HINGE_OK
-                              : hg_fail(err, status, "no memory for the votes of %zu classes", s->problem.n_classes);
+    if (status == HINGE_OK)
+        status = hg_each(count, true, s->field[0].many.threads, predict_fold, &(struct folds){ s, first }, err);
+    return status;
 }
 
 /* ---- folds of a point -------------------------------------------------------------------------------------------- */
