@@ -8,7 +8,6 @@
 #include "lib/train/lowrank.h"
 #include "lib/data/params.h"
 #include "lib/select/select.h"
-#include "solver/smo/block.h"
 #include "solver/turns.h"
 
 #include <math.h>
@@ -82,9 +81,37 @@ static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_p
     return HINGE_OK;
 }
 
-size_t hg_select_alone_bytes(const struct hg_selecting *s)
+hinge_status hg_part_smo(const struct hg_selecting *s, const struct hg_part *part, struct hg_smo_options options,
+                         struct hg_qp *qp, struct hg_smo_result *result, hinge_error *err)
 {
-    return (s->params.cache_bytes > 0 ? s->params.cache_bytes : hg_total_memory() / 2) / 4;
+    const struct hg_field *field = hg_part_field(s, part);
+    int threads = field->problem.threads;
+    struct hg_gram exact = { 0 };
+    options.shrinking = s->params.shrinking;
+    options.cache_bytes = (s->params.cache_bytes > 0 ? s->params.cache_bytes : hg_total_memory() / 2) / 4;
+    options.newton_bytes = s->params.newton ? options.cache_bytes : 0;
+    options.threads = threads;
+    options.cpu_level = field->many.cpu_level;
+    options.measured = 64;
+    options.halt = s->halt;
+    options.warm = true;
+    hinge_status status = hg_problem_exact(&field->problem, part->point, part->n, threads, &exact, err);
+    HG_THEN(status, hg_block_smo(qp, &exact.super, &exact.super, &options, result, err));
+    hg_gram_free(&exact);
+    return status;
+}
+
+hinge_status hg_part_settle(const struct hg_selecting *s, struct hg_part *part, hinge_outcome outcome, hinge_error *err)
+{
+    const struct hg_problem *pr = &hg_part_field(s, part)->problem;
+    struct hg_many_problem *many = &part->many;
+    HG_TRY(hg_problem_gradient(pr, part->point, &part->qp, pr->threads, &s->halt, part->g, err));
+    many->report.outcome = hg_halted(&s->halt) ? hg_halt_outcome(&s->halt) : outcome;
+    many->report.violation = hg_qp_violation(&part->qp, part->g);
+    many->moved = NULL;
+    for (int l = 0; l < part->qp.layers; l++)
+        many->bias[l] = hg_qp_bias(&part->qp, NULL, part->n, part->g, l);
+    return HINGE_OK;
 }
 
 static double look(void *arg, const struct hg_way *way)
@@ -92,35 +119,19 @@ static double look(void *arg, const struct hg_way *way)
     return hg_turns_look(arg, way);
 }
 
-/* Goes on with the part's problem by itself, for the steps that are left of those that a problem may take: by rows in
- * f64, gradients made anew and Newton's finish, which problems side by side do without. In the end g is made again from
- * the data. */
-static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                                struct hg_turns *turns, hinge_error *err)
+/* Goes on with the part's problem by itself, for the steps that are left of those that a problem may take. */
+static hinge_status solve_alone(const struct hg_selecting *s, struct hg_part *part, struct hg_turns *turns,
+                                hinge_error *err)
 {
-    struct hg_qp *qp = &part->qp;
-    struct hg_gram exact = { 0 };
     struct hg_smo_result result;
-    const struct hg_many *many = &s->field[0].many;
-    size_t bytes = hg_select_alone_bytes(s);
-    struct hg_smo_options options = { .eps = part->eps, .shrinking = s->params.shrinking, .cache_bytes = bytes,
-                                      .newton_bytes = s->params.newton ? bytes : 0, .threads = pr->threads,
-                                      .cpu_level = many->cpu_level, .measured = 64, .halt = s->halt, .warm = true,
-                                      .max_iter = hg_smo_steps_left(part->n, part->steps),
-                                      .look_at = turns->look.work, .look = look, .look_arg = turns };
-    hinge_status status = hg_problem_exact(pr, part->point, part->n, pr->threads, &exact, err);
-    HG_THEN(status, hg_block_smo(qp, &exact.super, &exact.super, &options, &result, err));
-    hg_gram_free(&exact);
-    HG_THEN(status, hg_problem_gradient(pr, part->point, qp, pr->threads, &s->halt, part->g, err));
-    HG_TRY(status);
-    part->many.report.outcome = hg_halted(&s->halt) ? hg_halt_outcome(&s->halt) : result.report.outcome;
+    const struct hg_smo_options options = { .eps = part->eps, .max_iter = hg_smo_steps_left(part->n, part->steps),
+                                            .look_at = turns->look.work, .look = look, .look_arg = turns };
+    HG_TRY(hg_part_smo(s, part, options, &part->qp, &result, err));
+    HG_TRY(hg_part_settle(s, part, result.report.outcome, err));
     if (part->many.report.outcome == HINGE_MAX_ITER)
         part->many.report.outcome = HINGE_STALLED;
-    part->many.report.violation = hg_qp_violation(qp, part->g);
     part->steps += result.report.iterations;
     part->work += result.work;
-    for (int l = 0; l < qp->layers; l++)
-        part->many.bias[l] = hg_qp_bias(qp, NULL, qp->n, part->g, l);
     return HINGE_OK;
 }
 
@@ -139,7 +150,7 @@ static hinge_status run_turn(struct hg_turns *t, enum hg_solver who)
 {
     struct turn *turn = t->arg;
     struct hg_part *part = turn->part;
-    hinge_status status = who == HG_SMO ? solve_alone(turn->s, turn->pr, part, t, turn->err)
+    hinge_status status = who == HG_SMO ? solve_alone(turn->s, part, t, turn->err)
                                         : solve_inside(turn->s, turn->pr, part, turn->made, turn->err);
     t->outcome = part->many.report.outcome;
     t->objective = status == HINGE_OK ? hg_qp_objective(&part->qp, part->g) : NAN;

@@ -4,13 +4,11 @@
  */
 #include "lib/select/select.h"
 #include "lib/train/training.h"
-#include "solver/smo/block.h"
 
 #include <math.h>
 
 struct settling {
     const struct hg_selecting *s;
-    const struct hg_problem *pr;
     struct hg_part *part;
     struct hg_reduced *reduced;
     struct hg_solution *solution;
@@ -21,23 +19,9 @@ struct settling {
 static hinge_status solve(void *arg, double eps, uint64_t max_iter)
 {
     const struct settling *a = arg;
-    const struct hg_selecting *s = a->s;
-    struct hg_gram exact = { 0 };
     struct hg_smo_result result = { 0 };
-    size_t bytes = hg_select_alone_bytes(s);
-    struct hg_smo_options options = { .eps = eps,
-                                      .max_iter = max_iter,
-                                      .shrinking = s->params.shrinking,
-                                      .cache_bytes = bytes,
-                                      .newton_bytes = s->params.newton ? bytes : 0,
-                                      .threads = a->pr->threads,
-                                      .cpu_level = s->field[0].many.cpu_level,
-                                      .measured = 64,
-                                      .halt = s->halt,
-                                      .warm = true };
-    hinge_status status = hg_problem_exact(a->pr, a->part->point, a->part->n, a->pr->threads, &exact, a->err);
-    HG_THEN(status, hg_block_smo(&a->reduced->qp, &exact.super, &exact.super, &options, &result, a->err));
-    hg_gram_free(&exact);
+    const struct hg_smo_options options = { .eps = eps, .max_iter = max_iter };
+    hinge_status status = hg_part_smo(a->s, a->part, options, &a->reduced->qp, &result, a->err);
     a->solution->report = result.report;
     a->solution->f_error = HG_MAX(result.report.error, result.report.violation / 2);
     for (int l = 0; l < 2; l++)
@@ -58,14 +42,8 @@ static bool is_doubtful(const struct hg_selecting *s, const struct hg_part *part
 static hinge_status take(const struct settling *a, hinge_error *err)
 {
     struct hg_part *part = a->part;
-    struct hg_many_problem *many = &part->many;
     const struct hg_solution *solution = a->solution;
-    HG_TRY(hg_problem_gradient(a->pr, part->point, &part->qp, a->pr->threads, &a->s->halt, part->g, err));
-    many->report.outcome = hg_halted(&a->s->halt) ? hg_halt_outcome(&a->s->halt) : solution->report.outcome;
-    many->moved = NULL;
-    for (int l = 0; l < part->qp.layers; l++)
-        many->bias[l] = hg_qp_bias(&part->qp, NULL, part->n, part->g, l);
-    many->report.violation = hg_qp_violation(&part->qp, part->g);
+    HG_TRY(hg_part_settle(a->s, part, solution->report.outcome, err));
     part->undivided = solution->undivided && solution->nu == 0;
     part->nu = solution->nu > 0 ? solution->nu : part->nu;
     part->steps = solution->report.iterations;
@@ -78,7 +56,7 @@ static hinge_status settle(struct hg_selecting *s, struct hg_part *part, hinge_e
     const struct hg_problem *pr = &hg_part_field(s, part)->problem;
     struct hg_reduced reduced = { .qp = part->qp, .points = (uint32_t *)part->point, .g = part->g };
     struct hg_solution solution = { .report = part->many.report };
-    struct settling settling = { s, pr, part, &reduced, &solution, err };
+    struct settling settling = { s, part, &reduced, &solution, err };
     struct hg_margin m = { pr, false, part->nu, &reduced, &solution, pr->threads, &s->halt, solve, &settling };
     solution.report.iterations = part->steps;
     solution.report.objective = hg_qp_objective(&part->qp, part->g);

@@ -17,6 +17,7 @@
 #include "kernels/whole.h"
 #include "lib/data/copy.h"
 #include "lib/model/scaling.h"
+#include "solver/smo/block.h"
 #include "solver/smo/many.h"
 #include "solver/turns.h"
 
@@ -205,8 +206,13 @@ hinge_status hg_refine(struct hg_selecting *s, hinge_error *err);
 
 /* ---- inside.c -------------------------------------------------------------------------------------------------- */
 
-/* Bytes that a problem by itself may have for rows, and for Newton's steps. */
-size_t hg_select_alone_bytes(const struct hg_selecting *s);
+/* Solves a QP of the part's points by itself: by rows in f64, gradients made anew and Newton's finish, which problems
+ * side by side do without. options: eps, max_iter, look. */
+hinge_status hg_part_smo(const struct hg_selecting *s, const struct hg_part *part, struct hg_smo_options options,
+                         struct hg_qp *qp, struct hg_smo_result *result, hinge_error *err);
+/* Makes the part's gradient from the data, and what is told by it, of a run that has ended so. */
+hinge_status hg_part_settle(const struct hg_selecting *s, struct hg_part *part, hinge_outcome outcome,
+                            hinge_error *err);
 /* Whether the caller's parameters leave nothing to SMO. */
 bool hg_select_asks_inside(const struct hg_selecting *s);
 /* Steps that SMO may take for a problem of the batch; 0: as many as there are. */
