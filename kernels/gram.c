@@ -12,6 +12,7 @@
 #include "kernels/integers.h"
 #include "lib/base/team.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -416,6 +417,7 @@ static hinge_status diagonal(const struct hg_rows *super, double *out, double *s
                  g->tiler.maker->tabulate == NULL;
     const struct hg_integers *n = g->tiler.maker == &hg_by_integers ? g->points.integers : NULL;
     const float *moved = n != NULL ? n->moved : NULL;
+    double most_moved = moved != NULL ? fmax(n->most_moved, DBL_MIN) : 0;
     double *x = hg_alloc(HG_MAX(g->tiler.d, (size_t)1), sizeof *x);
     hinge_status status = x != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < super->n && status == HINGE_OK; i++) {
@@ -437,7 +439,7 @@ static hinge_status diagonal(const struct hg_rows *super, double *out, double *s
                 status = HINGE_ECALLBACK;
         }
         if (size != NULL && moved != NULL)
-            size[i] = (hg_kernel_is_bounded(&g->tiler.kernel) ? 1 : fabs(out[i])) * (1 + moved[p] / n->most_moved);
+            size[i] = (hg_kernel_is_bounded(&g->tiler.kernel) ? 1 : fabs(out[i])) * (1 + moved[p] / most_moved);
         else if (size != NULL && hides)
             size[i] = g->norms != NULL ? ((const float *)g->norms)[p] : hg_points_norm(&g->points, p, HINGE_F32);
         else if (size != NULL)
