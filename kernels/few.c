@@ -3,7 +3,7 @@
  * all columns into a layout of its own for each call, which takes longer there than the products. Each vector is read
  * once for ROWS of the others, whose sums stay in registers.
  *
- * Buys: up to twelve rows of 512 features and more take 0.4 to 0.9 of GEMM's time, and one as long (doc/tried.md).
+ * Buys: up to sixteen rows of 512 features and more take 0.4 to 0.9 of GEMM's time, and one as long (doc/tried.md).
  * params.maker = HINGE_MAKER_PANELS goes without.
  *
  * Compiled once a level with HG_LEVEL, as map.c is.

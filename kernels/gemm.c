@@ -139,7 +139,7 @@ void hg_map_dots(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     }
 }
 
-enum { FEW = 12, LEAST = 64 }; /* rows, and features, of which GEMM's packing takes longer than the products (few.c) */
+enum { FEW = 16, LEAST = 64 }; /* rows, and features, of which GEMM's packing takes longer than the products (few.c) */
 
 /* Makes dots = X_I X_J' for the part's rows I and the tile's columns J. */
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)

@@ -45,7 +45,7 @@ static void begin_to_count(size_t d)
     calls32 = calls64 = products = 0;
 }
 
-/* All that a report counts as dot products are products of BLAS, but for those of a dozen rows or less. */
+/* All that a report counts as dot products are products of BLAS, but for those of sixteen rows or less. */
 static void assert_by_blas(const hinge_report *report)
 {
     double share = 2e-9 * (double)products / report->gflop;
@@ -331,7 +331,7 @@ TEST(predictions_by_name)
  * rows of the output stays. */
 TEST(dot_products_of_few)
 {
-    enum { ROWS = 13, COLS = 37, MOST = 2100, LD = COLS + 3 };
+    enum { ROWS = 17, COLS = 37, MOST = 2100, LD = COLS + 3 };
     static const size_t features[] = { 1, 15, 64, 65, 511, 1024, 2099 };
     uint64_t seed = 5200001;
     float *x = get(ROWS * (size_t)MOST, sizeof *x), *z = get(COLS * (size_t)MOST, sizeof *z), *out = get(ROWS * LD, 4);
@@ -369,7 +369,7 @@ TEST(dot_products_of_few)
     }
 }
 
-/* One example to twenty by wide models, in any precision, within what is told; up to a dozen without a call of GEMM. */
+/* One example to twenty by wide models, in any precision, within what is told; up to sixteen without a call of GEMM. */
 TEST(few_examples)
 {
     static const size_t features[] = { 530, 1030 };
@@ -386,10 +386,35 @@ TEST(few_examples)
             hinge_matrix some = hinge_matrix_f64(test.x, rows, d);
             begin_to_count(d);
             assert_ok(hinge_predict(model, &some, &options, NULL, f, &err));
-            assert_int_equal(calls32 + calls64 > 0, rows > 12);
+            assert_int_equal(calls32 + calls64 > 0, rows > 16);
             for (size_t i = 0; i < rows; i++)
                 assert_true(fabs(f[i] - want[i]) <= fmax(report.bound, 1e-10));
         }
+    }
+}
+
+/* Examples by wide models come in blocks, for each of which GEMM packs all support vectors: as few as leave some for
+ * two threads and more, with the same bits for any number of these. */
+TEST(blocks_of_examples)
+{
+    enum { N = 300, D = 530 };
+    static const size_t rows[] = { 65, 100, 127, 128, 300 }, blocks[] = { 2, 2, 2, 2, 5 };
+    struct set set = set_two_class(5820050, 400, D, 2), test = set_two_class(5820051, N, D, 2);
+    hinge_params params = params_by(HINGE_MAKER_AUTO, D);
+    hinge_model *model = fit(&set, &params, NULL);
+    double *want = plain_decisions(model, &test), f[2][N];
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        hinge_matrix some = hinge_matrix_f64(test.x, rows[k], D);
+        hinge_predict_report report;
+        hinge_predict_options options = { .precision = HINGE_PRECISION_F32, .report = &report };
+        for (options.threads = 1; options.threads <= 2; options.threads++) {
+            begin_to_count(D);
+            assert_ok(hinge_predict(model, &some, &options, NULL, f[options.threads - 1], &err));
+            assert_int_equal(calls32, blocks[k]);
+        }
+        assert_memory_equal(f[0], f[1], rows[k] * sizeof **f);
+        for (size_t i = 0; i < rows[k]; i++)
+            assert_true(fabs(f[0][i] - want[i]) <= report.bound);
     }
 }
 

@@ -27,12 +27,14 @@ enum { WIDE = 64 }; /* features from which on values by integers take as long in
 enum { TRIED = 16, TRIAL_ROWS = 512, TRIAL_VALUES = 1 << 19 }; /* so many are tried in f32, of at least so many */
 
 /* Returns the examples of a block: by their number alone, so that the bits do not depend on the threads. Few examples'
- * lists stay in L1, but GEMM packs all SVs anew for each block, so its blocks are an eighth of the examples, and 32 at
- * least. */
+ * lists stay in L1, but GEMM packs all SVs anew for each block, which takes as long as the products of 32 examples: its
+ * blocks are an eighth of the examples and 64 at least, or half of fewer. */
 static size_t block_rows(const struct hg_prediction *j)
 {
     bool keeps = j->tiler.maker->keeps;
     size_t rows = j->x.n, some = keeps ? 32 : (rows / 8 + 31) / 32 * 32;
+    if (j->tiler.maker == &hg_gemm && rows > 64 && rows < 512)
+        return rows < 128 ? (rows / 2 + 15) / 16 * 16 : 64;
     return rows >= 2048 ? HG_TILE_ROWS : rows >= 128 ? some : HG_MIN(rows, keeps ? (size_t)8 : (size_t)32);
 }
 
