@@ -236,33 +236,39 @@ static void keep_last(struct hg_work *w)
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
 
+hinge_status hg_work_solve(struct hg_work *w, int threads)
+{
+    struct hg_training *t = w->t;
+    struct hg_refolding refolding = { t, &w->reduced, w->last.problem };
+    struct hg_margin margin = { .problem = &t->distinct.problem, .interior = t->interior, .nu = t->params->nu };
+    margin.reduced = &w->reduced;
+    margin.s = w->s;
+    margin.threads = threads;
+    margin.halt = &w->options.halt;
+    margin.solve = solve_again;
+    margin.arg = w;
+    w->options.then = t->refold != NULL ? hg_refold : NULL;
+    w->options.then_arg = &refolding;
+    HG_TRY(take_kept(w));
+    HG_TRY(solve_reduced(w));
+    keep_last(w);
+    if (w->s->report.outcome == HINGE_STALLED &&
+        hg_halted(&w->options.halt)) /* at the last call, too late for a rule */
+        w->s->report.outcome = hg_halt_outcome(&w->options.halt);
+    w->options.then = NULL;
+    HG_TRY(hg_settle_margin(&margin, w->err));
+    return hg_keep_solution(t, &w->reduced, w->s, w->err);
+}
+
 /* Solves problem p of a training into t->solutions[p]; hg_each's job. Several may run at once: they share `stop`, the
  * lock and what is const. */
 hinge_status hg_solve_problem(void *arg, int thread, size_t p, int threads, hinge_error *err)
 {
     struct hg_training *t = arg;
     struct hg_work w = { .t = t, .s = &t->solutions[p], .err = err };
-    struct hg_refolding refolding = { t, &w.reduced, p };
-    struct hg_margin margin = { .problem = &t->distinct.problem, .interior = t->interior, .nu = t->params->nu };
-    margin.reduced = &w.reduced;
-    margin.s = w.s;
-    margin.threads = threads;
-    margin.halt = &w.options.halt;
-    margin.solve = solve_again;
-    margin.arg = &w;
     hg_work_init(&w, p, thread, threads);
-    w.options.then = t->refold != NULL ? hg_refold : NULL;
-    w.options.then_arg = &refolding;
     hinge_status status = hg_reduced_init(&w.reduced, &t->distinct, &t->problem, p, err);
-    HG_THEN(status, take_kept(&w));
-    HG_THEN(status, solve_reduced(&w));
-    if (status == HINGE_OK)
-        keep_last(&w);
-    if (w.s->report.outcome == HINGE_STALLED && hg_halted(&w.options.halt)) /* at the last call, too late for a rule */
-        w.s->report.outcome = hg_halt_outcome(&w.options.halt);
-    w.options.then = NULL;
-    HG_THEN(status, hg_settle_margin(&margin, err));
-    HG_THEN(status, hg_keep_solution(t, &w.reduced, w.s, err));
+    HG_THEN(status, hg_work_solve(&w, threads));
     hg_lowrank_free(&w.factor);
     hg_reduced_free(&w.reduced);
     return status;

@@ -351,7 +351,9 @@ hinge_status hg_run_inside(struct hg_work *w)
                                            .threads = o->threads,
                                            .halt = o->halt,
                                            .progress = o->progress,
-                                           .progress_arg = o->progress_arg };
+                                           .progress_arg = o->progress_arg,
+                                           .begun = w->begun,
+                                           .lane = w->lane };
     size_t asked = w->t->params->rank, most = hg_lowrank_most(r->qp.n);
     bool made = w->factor.z != NULL, all = false, enough = false;
     for (size_t rank = asked; !enough; rank = HG_MIN(most, 2 * report->rank)) {
@@ -361,6 +363,7 @@ hinge_status hg_run_inside(struct hg_work *w)
         hinge_status status = solve_by_factor(w, rank, may_be_more, &options, &all);
         hg_lowrank_free(&w->factor);
         HG_TRY(status);
+        w->begun = options.begun = NULL;
         enough = all || made || asked > 0 || report->outcome != HINGE_STALLED || report->rank >= most ||
                  (o->max_iter > 0 && report->iterations >= o->max_iter);
     }

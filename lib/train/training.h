@@ -113,6 +113,11 @@ hinge_status hg_solve_dealt(struct hg_training *t, hinge_error *err);
 /* solve.c: problem p, by so many threads, into its solution. t: struct hg_training. */
 hinge_status hg_solve_problem(void *t, int thread, size_t p, int threads, hinge_error *err);
 
+/* lanes.c: in how many blocks problems are solved whose beginnings are side by side in lanes of vector registers, 0:
+ * they are not; and solves a block. t: struct hg_training. */
+size_t hg_blocks_of_lanes(const struct hg_training *t);
+hinge_status hg_solve_lanes(void *t, int thread, size_t block, int threads, hinge_error *err);
+
 /* refold.c: whether folds may go on from this training's solutions; room for the decision values of a problem's
  * examples, to be freed by hg_free(refold->start); and what block SMO calls where it has converged: hg_smo_options.then
  * of a problem, arg being its struct hg_refolding. */

@@ -28,9 +28,15 @@ struct hg_work {
     struct hg_peers *keeper;    /* who keeps coefficients; NULL: nobody, or those of the moment are another problem's */
     uint64_t look;              /* steps after which a factor is looked for */
     struct hg_turns turns;
-    struct hg_solution before; /* what a turn began with */
-    double done;               /* by SMO and the interior point, as turns count it */
+    struct hg_solution before;           /* what a turn began with */
+    const struct hg_begun_inside *begun; /* by lanes: the interior point goes on from there the first time; or NULL */
+    size_t lane;
+    double done; /* by SMO and the interior point, as turns count it */
 };
+
+/* solve.c: solves the problem that reduced has, whose number is work->last.problem,
+ * by so many threads into work->s. */
+hinge_status hg_work_solve(struct hg_work *work, int threads);
 
 /* ---- solvers.c --------------------------------------------------------------------------------------------------- */
 

@@ -33,8 +33,8 @@ enum {
     MAX_FINISHES = 4     /* attempts at proximal steps, each from a nearer state */
 };
 
-static const double step_share = 0.995;   /* of the way to the boundary */
-static const double no_margin = 1e-9;     /* of the largest norm: a margin below is none */
+static const double step_share = 0.995; /* of the way to the boundary */
+static const double no_margin = 1e-9;   /* of the largest norm: a margin below is none */
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */
 
@@ -235,8 +235,9 @@ static double relative_gap(const struct hg_interior *r, const struct hg_sweep *s
  * unless the run was halted, the numbers are not finite, or, hard margin, the state proves that there is none. */
 static enum verdict measure(struct hg_interior *r, struct hg_sweep *s)
 {
-    *s = (struct hg_sweep){ .v = r->w, .n_acc = 3, .acc = { r->acc[0], r->acc[1], r->acc[2] }, .normal = true,
-                            .rows = normal_rows, .arg = r };
+    *s = (struct hg_sweep){
+        .v = r->w, .n_acc = 3, .acc = { r->acc[0], r->acc[1], r->acc[2] }, .normal = true, .rows = normal_rows, .arg = r
+    };
     if (!hg_sweep_run(&r->space, s))
         return HALTED;
     r->mu = s->sum[PRODUCTS] / s->sum[PAIRS];
@@ -308,8 +309,12 @@ static bool report_progress(struct hg_interior *r, const struct hg_sweep *s)
 {
     if (r->opt->progress == NULL)
         return true;
-    hinge_progress p = { .rounds = r->res->report.rounds, .iterations = r->res->report.rounds, .violation = r->gap,
-                         .n = r->n, .n_active = r->n, .n_sv = (size_t)s->sum[HEADING_UP] };
+    hinge_progress p = { .rounds = r->res->report.rounds,
+                         .iterations = r->res->report.rounds,
+                         .violation = r->gap,
+                         .n = r->n,
+                         .n_active = r->n,
+                         .n_sv = (size_t)s->sum[HEADING_UP] };
     p.objective = square_of_beta(r) / 2 + s->sum[LINEAR];
     if (r->opt->progress(r->opt->progress_arg, &p) == 0)
         return true;
@@ -370,8 +375,8 @@ static hinge_status allocate(struct hg_interior *r, hinge_error *err)
 {
     size_t n = r->n, cols = r->cols, sides = (size_t)r->sides;
     double *state;
-    r->res->report.memory_bytes = r->space.bytes + (cols * r->cholesky.ld + 10 * cols) * sizeof(double) +
-                                  n * (4 + 5 * sides) * sizeof(double);
+    r->res->report.memory_bytes =
+        r->space.bytes + (cols * r->cholesky.ld + 10 * cols) * sizeof(double) + n * (4 + 5 * sides) * sizeof(double);
     HG_TRY(HG_MAKE(err, "the state of the interior point", HG_ZEROS(r->f, n), HG_ZEROS(r->t_affine, n),
                    HG_ZEROS(r->t, n), HG_ZEROS(r->best, n), HG_ZEROS(r->w, cols), HG_ZEROS(r->dw, cols),
                    HG_ZEROS(r->q, cols), HG_ZEROS(r->r_w, cols), HG_ZEROS(r->rhs, cols), HG_ZEROS(r->acc[0], cols),
@@ -385,7 +390,8 @@ static void run_free(struct hg_interior *r)
 {
     hg_free(r->f);
     hg_cholesky_free(&r->cholesky);
-    hg_sweep_free(&r->space);
+    if (r->opt->begun == NULL)
+        hg_sweep_free(&r->space);
 }
 
 /* Returns the sizes of the sums that beta is to have, added up. */
@@ -445,6 +451,49 @@ static void start(struct hg_interior *r)
             r->q[c] -= r->q[at] * r->space.shift[c];
 }
 
+/* Takes two layers for one of twice the rows (flat), on the same arrays: the space sweeps all rows twice, with another
+ * intercept each time. A row is on two sides where its box spans 0, as with a kink. */
+void hg_interior_set(struct hg_interior *r, struct hg_qp *flat, struct hg_qp *qp,
+                     const struct hg_interior_options *options, struct hg_interior_result *result)
+{
+    *flat = *qp;
+    flat->n = qp->n * (size_t)qp->layers;
+    flat->layers = 1;
+    *r = (struct hg_interior){
+        .qp = flat, .layered = qp, .opt = options, .res = result, .n = flat->n, .sides = 1, .best_gap = INFINITY
+    };
+    r->worth.gap = NAN;
+    memset(result, 0, sizeof *result);
+    result->margin_bound = INFINITY;
+    for (size_t i = 0; i < r->n; i++)
+        if (flat->lo[0][i] < 0 && flat->hi[0][i] > 0)
+            r->sides = 2;
+}
+
+hinge_status hg_interior_start(struct hg_interior *r, hinge_error *err)
+{
+    r->cols = r->space.cols;
+    r->space.lo = r->qp->lo[0];
+    r->space.hi = r->qp->hi[0];
+    HG_TRY(allocate(r, err));
+    start(r);
+    return HINGE_OK;
+}
+
+/* Makes the run's view of the rows, or takes the one that it shares. */
+static hinge_status open_space(struct hg_interior *r, const struct hg_factor *factor, hinge_error *err)
+{
+    const struct hg_interior_options *o = r->opt;
+    int intercepts = r->layered->no_sum ? 0 : r->layered->layers;
+    if (o->begun == NULL)
+        return hg_sweep_init(&r->space, factor, intercepts, o->threads, &o->halt, err);
+    r->space = o->begun->space;
+    r->space.factor = factor; /* which makes the same rows */
+    r->space.halt = o->halt;
+    r->space.gflop = 0;
+    return HINGE_OK;
+}
+
 /* Solves to ever smaller gaps, and finishes after each: proximal steps put coefficients on their bounds exactly,
  * which the interior never does, and they need no more than a start that is close enough. How close is known only by
  * trying. */
@@ -454,7 +503,7 @@ static enum verdict solve(struct hg_interior *r)
     enum verdict verdict = GO_ON;
     for (int k = 0; k < MAX_FINISHES; k++) {
         do
-            verdict = iterate(r, goal);
+            verdict = k == 0 && r->close ? CLOSE : iterate(r, goal);
         while (verdict == GO_ON);
         if (verdict != CLOSE && verdict != STUCK)
             return verdict;
@@ -495,34 +544,21 @@ static void tell_worth(const struct hg_worth *worth, struct hg_interior_result *
     memcpy(result->bias, worth->bias, sizeof result->bias);
 }
 
-/* Takes two layers for one of twice the rows (flat), on the same arrays: the space sweeps all rows twice, with another
- * intercept each time. A row is on two sides where its box spans 0, as with a kink. What the run comes to is the best
- * that proximal steps have found, or, where there is nothing good enough, what can be had from the state
- * (hg_interior_salvage). It is tidied by so little that no F moves by more than a share of eps. */
+/* What the run comes to is the best that proximal steps have found, or, where there is nothing good enough, what can be
+ * had from the state (hg_interior_salvage). It is tidied by so little that no F moves by more than a share of eps. */
 hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
                                const struct hg_interior_options *options, struct hg_interior_result *result,
                                hinge_error *err)
 {
-    struct hg_qp flat = *qp;
-    flat.n = qp->n * (size_t)qp->layers;
-    flat.layers = 1;
-    struct hg_interior r = { .qp = &flat, .layered = qp, .opt = options, .res = result, .n = flat.n, .sides = 1,
-                             .best_gap = INFINITY };
-    memset(result, 0, sizeof *result);
-    result->margin_bound = INFINITY;
-    r.worth.gap = NAN;
-    int intercepts = qp->no_sum ? 0 : qp->layers;
-    hinge_status status = hg_sweep_init(&r.space, factor, intercepts, options->threads, &options->halt, err);
-    r.cols = r.space.cols;
-    r.space.lo = qp->lo[0];
-    r.space.hi = qp->hi[0];
-    for (size_t i = 0; i < r.n; i++)
-        if (flat.lo[0][i] < 0 && flat.hi[0][i] > 0)
-            r.sides = 2;
-    HG_THEN(status, hg_cholesky_init(&r.cholesky, r.cols, err));
-    HG_THEN(status, allocate(&r, err));
+    struct hg_qp flat;
+    struct hg_interior r;
+    hg_interior_set(&r, &flat, qp, options, result);
+    hinge_status status = open_space(&r, factor, err);
+    HG_THEN(status, hg_cholesky_init(&r.cholesky, r.space.cols, err));
+    HG_THEN(status, hg_interior_start(&r, err));
     if (status == HINGE_OK) {
-        start(&r);
+        if (options->begun != NULL)
+            hg_interior_take_lane(&r, options->begun, options->lane);
         enum verdict verdict = solve(&r);
         if (verdict != INSEPARABLE && !hg_interior_is_good(&r))
             hg_interior_salvage(&r);
@@ -534,7 +570,7 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
             hg_qp_tidy(qp, options->eps / (1000 * sqrt((double)r.n) * (double)r.n * r.space.norm));
         tell_worth(&r.worth, result);
         result->floor = r.floor;
-        result->report.gflop = r.space.gflop;
+        result->report.gflop += r.space.gflop;
         result->report.precision = HINGE_PRECISION_F64;
     }
     run_free(&r);

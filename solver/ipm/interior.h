@@ -11,7 +11,10 @@
 #define HG_INTERIOR_H
 
 #include "solver/qp.h"
+#include "solver/ipm/lanes.h"
 #include "solver/ipm/sweep.h"
+
+struct hg_begun_inside;
 
 struct hg_interior_options {
     double eps;         /* the violation wanted: the run goes on for it while it can, see result.outcome */
@@ -22,6 +25,8 @@ struct hg_interior_options {
     struct hg_halt halt;
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
     void *progress_arg;
+    const struct hg_begun_inside *begun; /* NULL, or where the run goes on: from this lane of it */
+    size_t lane;
 };
 
 struct hg_interior_result {
@@ -40,6 +45,23 @@ struct hg_interior_result {
 hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
                                const struct hg_interior_options *options, struct hg_interior_result *result,
                                hinge_error *err);
+
+/* Problems of the same rows that were begun side by side, one a lane (lanes.h), and the sweeps' view of the rows, which
+ * their own runs share. */
+struct hg_begun_inside {
+    struct hg_sweep_space space;
+    struct hg_lanes lanes;
+    size_t bytes;   /* of the lanes */
+    double seconds; /* of each lane */
+};
+
+/* Brings `count` problems, as many as the code for `level` has lanes at most, to where their own runs go on to the end.
+ * Their boxes are finite, and options but for sums and the lane are those of the runs. *fits: false where problems are
+ * too large for lanes, or not alike: nothing was begun. hg_begun_inside_free frees it, on failure too. */
+hinge_status hg_interior_begin(struct hg_begun_inside *begun, struct hg_qp *const *qps, const double *const *sums,
+                               size_t count, const struct hg_factor *factor, const struct hg_interior_options *options,
+                               int level, bool *fits, hinge_error *err);
+void hg_begun_inside_free(struct hg_begun_inside *begun);
 
 /* Tells what qp->beta is worth where K beta = g, into the result, whose outcome is CONVERGED no more if it is not
  * worth so much. For a factor that is not all of the kernel. Without a sum to hold, beta that is worse than none

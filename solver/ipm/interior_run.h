@@ -35,6 +35,7 @@ struct hg_interior {
     double mu, target, advance; /* mean complementary product, what the step aims at, and its length */
     double gap, best_gap;       /* relative, of (w, beta) as they stand; the least so far */
     uint64_t best_iteration;
+    bool close;            /* the start is as near as solve asks for first */
     double *best;          /* [n] the best coefficients finished so far, */
     struct hg_worth worth; /* and what they are worth */
     int no_stop;           /* 0, for sweeps that are to be finished after a stop */
@@ -84,6 +85,15 @@ static inline uint64_t hg_steps_left(const struct hg_interior *r)
 
 /* Says whether what is best so far is as good as was asked for. */
 bool hg_interior_is_good(const struct hg_interior *r);
+
+/* Sets a run up for a problem: `flat` becomes the problem as the space sweeps it. Makes room for its state, and sets
+ * that to the start; r->space is there by then. */
+void hg_interior_set(struct hg_interior *r, struct hg_qp *flat, struct hg_qp *qp,
+                     const struct hg_interior_options *options, struct hg_interior_result *result);
+hinge_status hg_interior_start(struct hg_interior *r, hinge_error *err);
+
+/* Takes the state from a lane, where it is of use. */
+void hg_interior_take_lane(struct hg_interior *r, const struct hg_begun_inside *begun, size_t lane);
 
 /* Makes proximal steps from the state as it is, and keeps the best coefficients that come of them. Of the steps'
  * weight, sigma: the larger, the more a step gains, the less of its digits are lost to f's rounding, and the nearer its
