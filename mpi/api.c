@@ -113,3 +113,22 @@ hinge_status hinge_mpi_select(MPI_Comm comm, hinge_selection **selection, const 
     HG_TRY(open_net(&mpi, comm, err));
     return close_net(&mpi, hm_select(&mpi.net, selection, x, y, params, options, err));
 }
+
+hinge_status hinge_mpi_select_fits(MPI_Comm comm, size_t rows, size_t cols, int *fits, hinge_error *err)
+{
+    struct hm_mpi mpi;
+    HG_TRY(open_net(&mpi, comm, err));
+    *fits = hm_select_fits(&mpi.net, rows, cols);
+    return close_net(&mpi, hg_ok(err));
+}
+
+hinge_status hinge_mpi_select_dealt(MPI_Comm comm, hinge_selection **selection, const hinge_matrix *x, const double *y,
+                                    const hinge_params *params, const hinge_select_options *options,
+                                    const hinge_mpi_options *own, hinge_error *err)
+{
+    struct hm_mpi mpi;
+    struct hm_traffic none;
+    const struct hm_options all = options_of(own, &none);
+    HG_TRY(open_net(&mpi, comm, err));
+    return close_net(&mpi, hm_select_dealt(&mpi.net, selection, x, y, params, options, &all, err));
+}

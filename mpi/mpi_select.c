@@ -6,6 +6,7 @@
 #include "lib/base/team.h"
 #include "lib/data/params.h"
 #include "lib/select/select.h"
+#include "mpi/mpi_own.h"
 #include "mpi/mpi_train.h"
 
 #include <math.h>
@@ -45,7 +46,7 @@ static hinge_status run(const struct rank_grid *s, bool tries, hinge_selection *
     options.n_known = s->n_known;
     options.no_refit = 1;
     HG_TEAM(hg_params_team(s->params, s->x, s->y, 100))
-    status = hg_select(selection, s->x, s->y, s->params, &options, tries, err);
+    status = hg_select(selection, s->x, s->y, s->params, &options, tries, NULL, err);
     return status;
 }
 
@@ -184,4 +185,14 @@ hinge_status hm_select(const struct hm_net *net, hinge_selection **selection, co
     if (selection != NULL)
         *selection = made;
     return status;
+}
+
+bool hm_select_fits(const struct hm_net *net, size_t rows, size_t cols)
+{
+    enum { OF_A_ROW = 64 }; /* values that folds, points and their sums have of a row, about */
+    const hinge_params plain = hinge_params_default(HINGE_C_SVC);
+    struct hm_sum sum = { .most = { { cols, 0 } }, .count = { rows } };
+    net->sum(net, &sum);
+    double bytes = (double)sum.count[0] * (double)(sum.most[0].key + OF_A_ROW) * sizeof(double);
+    return bytes <= (double)hm_ask_machines(net, &plain).least;
 }

@@ -42,6 +42,12 @@ hinge_status hm_calibrate(const struct hm_net *net, const hinge_matrix *x, const
 /* select.c */
 hinge_status hm_select(const struct hm_net *net, hinge_selection **selection, const hinge_matrix *x, const double *y,
                        const hinge_params *params, const hinge_select_options *options, hinge_error *err);
+/* Says whether a grid has room for all rows on each rank. */
+bool hm_select_fits(const struct hm_net *net, size_t rows, size_t cols);
+/* validate.c; of rows that each rank has some of, by trainings as hm_train's; of own options, tile alone is taken */
+hinge_status hm_select_dealt(const struct hm_net *net, hinge_selection **selection, const hinge_matrix *x,
+                             const double *y, const hinge_params *params, const hinge_select_options *options,
+                             const struct hm_options *own, hinge_error *err);
 /* forget.c; by one rank */
 hinge_status hm_forget(const char *folder, hinge_error *err);
 /* files.c */

@@ -135,6 +135,109 @@ TEST(test_other_points)
     hinge_selection_free(g.selection);
 }
 
+/* ---- rows that are dealt ----------------------------------------------------------------------------------------- */
+
+/* Each rank gives every so many-th row; those of all are numbered one rank's after the other's. */
+static void select_dealt(const struct hm_net *net, void *arg)
+{
+    struct grid *g = arg;
+    const struct hm_options own = { .tile = 512 };
+    hinge_selection *selection;
+    size_t first = g->set.n * (size_t)net->rank / (size_t)net->ranks;
+    size_t end = g->set.n * (size_t)(net->rank + 1) / (size_t)net->ranks;
+    hinge_matrix x = set_matrix(&g->set);
+    hinge_params params = g->params;
+    hinge_error err;
+    x.data = g->set.x + first * g->set.d;
+    x.rows = end - first;
+    params.weights = params.weights != NULL ? params.weights + first : NULL;
+    if (net->rank == g->stopped_rank)
+        params.progress = stop_now;
+    hinge_status status = hm_select_dealt(net, &selection, &x, g->set.y + first, &params, &g->options, &own, &err);
+    assert_int_equal(status, err.status);
+    if (net->rank == 0) {
+        g->selection = selection;
+        g->err = err;
+    } else {
+        assert_null(selection);
+    }
+}
+
+/* Scores are those of hinge_select but for rows whose decision values eps can turn, by any number of ranks the same,
+ * and the best point's model is as good as its. */
+static void check_dealt(struct grid *g, hinge_score score, double off)
+{
+    hinge_selection *first = NULL, *truth = alone(g);
+    for (int ranks = 1; ranks <= 3; ranks++) {
+        run_ranks(ranks, select_dealt, g);
+        assert_string_equal(g->err.text, "");
+        hinge_selection *found = selection_given_back(g->selection);
+        assert_int_equal(found->n_points, truth->n_points);
+        assert_int_equal(found->outcome, HINGE_CONVERGED);
+        for (size_t k = 0; k < truth->n_points; k++) {
+            const hinge_grid_point *a = &truth->points[k], *b = &found->points[k];
+            assert_true(a->C == b->C && a->gamma == b->gamma && a->nu == b->nu && a->p == b->p);
+            assert_int_equal(a->state, b->state);
+            for (size_t f = 0; f < truth->n_folds && a->state == HINGE_POINT_DONE; f++)
+                assert_near(b->fold_score[f * HINGE_N_SCORES + score], a->fold_score[f * HINGE_N_SCORES + score], off);
+            if (first != NULL && a->state == HINGE_POINT_DONE)
+                assert_memory_equal(b->score, first->points[k].score, sizeof b->score);
+        }
+        assert_near(found->best->score[score], truth->best->score[score], off);
+        assert_non_null(found->model);
+        assert_int_equal(found->report.outcome, HINGE_CONVERGED);
+        first = found;
+    }
+    selection_given_back(truth);
+}
+
+TEST(test_dealt_points)
+{
+    struct grid g = grid_of(300);
+    double weights[300];
+    g.params.eps = g.options.eps = 1e-5;
+    check_dealt(&g, HINGE_SCORE_ACCURACY, 1e-12);
+    check_dealt(&g, HINGE_SCORE_AUC, 1e-3);
+    for (size_t i = 0; i < g.set.n; i++)
+        weights[i] = (double)(i % 3);
+    weights[0] = weights[1] = weights[2] = 1;
+    g.params.weights = weights;
+    g.options.repeats = 2;
+    check_dealt(&g, HINGE_SCORE_ACCURACY, 1e-12);
+    struct grid three = grid_of(200);
+    three.set = set_blobs(7, 240, 5, 3, NULL, 0.8);
+    three.params.eps = three.options.eps = 1e-5;
+    check_dealt(&three, HINGE_SCORE_ACCURACY, 1e-12);
+    struct grid real = grid_of(200);
+    real.set = set_regression(5, 200, 3);
+    real.params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(1), 1);
+    real.params.eps = real.options.eps = 1e-6;
+    real.options.drop = HINGE_DROP_EXACT;
+    check_dealt(&real, HINGE_SCORE_MSE, 1e-4);
+}
+
+/* What cannot be is refused on all ranks; a rank that is stopped ends all, and points that are done stay. */
+TEST(test_dealt_ends)
+{
+    struct grid g = grid_of(100);
+    g.options.decisions = 1;
+    run_ranks(3, select_dealt, &g);
+    assert_int_equal(g.err.status, HINGE_EINVAL);
+    assert_says(g.err.text, "dealt to ranks have none");
+    g.options.decisions = 0;
+    g.set.y[0] = 7; /* the one row of a class */
+    run_ranks(2, select_dealt, &g);
+    assert_int_equal(g.err.status, HINGE_EINVAL);
+    assert_says(g.err.text, "holds out all rows of class 7");
+    struct grid large = grid_of(800);
+    large.options.no_refit = 1;
+    large.stopped_rank = 1;
+    run_ranks(2, select_dealt, &large);
+    assert_int_equal(large.selection->outcome, HINGE_STOPPED);
+    assert_null(large.selection->best);
+    hinge_selection_free(large.selection);
+}
+
 /* A rank that is stopped leaves its points; one that fails ends all. */
 TEST(test_ends)
 {

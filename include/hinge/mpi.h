@@ -116,6 +116,25 @@ HINGE_API hinge_status hinge_mpi_select(MPI_Comm comm, hinge_selection **selecti
                                         const double *y, const hinge_params *params,
                                         const hinge_select_options *options, hinge_error *err);
 
+/* Says in *fits, alike on all ranks, whether each rank has room for all rows, of which this one has so many: where
+ * these and what a grid keeps of each, (cols + 64) doubles, take half of a machine's memory at most, with as many
+ * ranks as it has. Where they do, hinge_mpi_select needs them all on each rank; otherwise there is the next. */
+HINGE_API hinge_status hinge_mpi_select_fits(MPI_Comm comm, size_t rows, size_t cols, int *fits, hinge_error *err);
+
+/* Tries a grid on rows of which each rank has its share, as of hinge_mpi_train: points and folds are those of
+ * hinge_select, and all ranks train one fold after the other, as hinge_mpi_train does, each from the start. Folds of
+ * C-SVC end at the eps of hinge_select, others at params->eps, so that scores are hinge_select's but for eps. All x
+ * have the same columns. Rank 0 takes some 200 bytes for each row of all, and 8 for each two-class problem. The best
+ * point's model is trained by all ranks unless options->no_refit. Of own, which may be NULL, tile alone may be set.
+ * *selection is set on rank 0, the others get NULL. Callbacks are called on each rank that has them, and any of them
+ * ends all.
+ * EINVAL: what hinge_select and hinge_mpi_train refuse; a precomputed kernel; options->decisions, fold, group; a fold
+ * that holds out all rows of a class. */
+HINGE_API hinge_status hinge_mpi_select_dealt(MPI_Comm comm, hinge_selection **selection, const hinge_matrix *x,
+                                              const double *y, const hinge_params *params,
+                                              const hinge_select_options *options, const hinge_mpi_options *own,
+                                              hinge_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -344,16 +344,10 @@ static size_t vote_by_label(size_t k, const double *label, const double *decisio
     return best;
 }
 
-/* Predicts a fold's held-out rows by the decision values of its problems, as hinge_predict would, or by the rule of
- * ties that was asked for. A job of hg_each. */
-static hinge_status predict_fold(void *arg, int thread, size_t number, int threads, hinge_error *err)
+hinge_status hg_predict_fold(const struct hg_selecting *s, size_t f, hinge_error *err)
 {
-    const struct folds *folds = arg;
-    const struct hg_selecting *s = folds->s;
     const struct hg_problem *pr = &s->problem;
-    size_t f = folds->first + number, at = hg_repeat_of(s, f), k = 0, *vote;
-    (void)thread;
-    (void)threads;
+    size_t at = hg_repeat_of(s, f), k = 0, *vote;
     const int *fold = s->out->fold + at;
     const struct hg_part *part = s->part + f * s->n_problems;
     bool *trained;             /* a class has rows that the fold was trained on; labels [k] of those that have */
@@ -383,6 +377,15 @@ static hinge_status predict_fold(void *arg, int thread, size_t number, int threa
     }
     hg_free(vote);
     return HINGE_OK;
+}
+
+/* A job of hg_each. */
+static hinge_status predict_fold(void *arg, int thread, size_t number, int threads, hinge_error *err)
+{
+    const struct folds *folds = arg;
+    (void)thread;
+    (void)threads;
+    return hg_predict_fold(folds->s, folds->first + number, err);
 }
 
 /* Returns the end of the run of problems, from `first`, whose folds share one field. */

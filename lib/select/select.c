@@ -95,7 +95,7 @@ static double unit_of(const struct hg_selecting *s)
  * all others. (But for those of C-SVC they go on from there: refine.c.) */
 static double usual_eps(const struct hg_selecting *s)
 {
-    double share = (double)s->rows * (double)s->x.cols <= SMALL_DATA ? 1e-3 : 0.25;
+    double share = (double)s->rows * (double)s->d <= SMALL_DATA ? 1e-3 : 0.25;
     double most = s->problem.task->regresses ? fmin(USUAL_EPS, s->unit * share) : USUAL_EPS;
     return HG_MAX(s->params.eps, most);
 }
@@ -106,8 +106,13 @@ static hinge_status begin(struct hg_selecting *s, hinge_error *err)
 {
     hinge_select_options *o = &s->options;
     hinge_params given = template_of(s->given, o);
+    const hinge_kernel kernel = given.kernel;
+    if (s->others != NULL)
+        given.kernel = hinge_kernel_linear(); /* which takes any number of features */
     HG_TRY(hg_problem_init(&s->problem, &s->x, s->y, &given, err));
     s->params = s->problem.params;
+    if (s->others != NULL)
+        s->params.kernel = kernel;
     s->rows = s->x.rows;
     s->n_problems = s->problem.n_problems;
     s->out->score = o->score;
@@ -154,12 +159,27 @@ static hinge_status note_point(struct hg_selecting *s, hinge_grid_point *point, 
     return HINGE_OK;
 }
 
+/* Trains so many folds of a point, by whoever does. */
+static hinge_status train_folds(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,
+                                hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    if (s->others == NULL)
+        return hg_train_folds(s, point, first, count, err);
+    for (size_t f = first; f < first + count && status == HINGE_OK && !hg_ended_early(point->outcome); f++) {
+        status = s->others->train(s->others->arg, s, point, f, err);
+        if (status == HINGE_OK && !hg_ended_early(point->outcome))
+            status = hg_predict_fold(s, f, err);
+    }
+    return status;
+}
+
 /* Folds that were left out where points of the line were dropped as those that cannot win, go through these points
  * first: they then find here what they would have found if none had been dropped, and the winner is the same. */
 static hinge_status catch_up(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,
                              hinge_error *err)
 {
-    for (size_t k = 0; k < s->n_line && s->options.drop == HINGE_DROP_EXACT; k++) {
+    for (size_t k = 0; k < s->n_line && s->options.drop == HINGE_DROP_EXACT && s->others == NULL; k++) {
         hinge_grid_point *left = s->line[k];
         hinge_outcome before = left->outcome;
         size_t f = first;
@@ -192,7 +212,7 @@ static hinge_status try_point(struct hg_selecting *s, hinge_grid_point *point, h
         count = HG_MIN(at_once, folds - f);
         hinge_status status = catch_up(s, point, f, count, err);
         if (status == HINGE_OK && !hg_ended_early(point->outcome))
-            status = hg_train_folds(s, point, f, count, err);
+            status = train_folds(s, point, f, count, err);
         if (status != HINGE_OK || hg_ended_early(point->outcome))
             return status;
         for (size_t k = f; k < f + count; k++) {
@@ -226,7 +246,7 @@ static bool check_point(const struct hg_selecting *s, hinge_grid_point *point)
         snprintf(text, room, "nu: %g is not in (0, 1]", point->nu);
     else if (task->uses_tau && !(point->tau > 0))
         snprintf(text, room, "tau: %g is not in (0, 1)", point->tau);
-    else if (hg_params_check(&params, s->rows, s->x.cols, &resolved, &mine) != HINGE_OK)
+    else if (hg_params_check(&params, s->rows, s->d, &resolved, &mine) != HINGE_OK)
         snprintf(text, room, "%.*s", (int)room - 1, mine.text);
     else if (point->nu > hg_select_most_nu(s, SIZE_MAX, s->class_weight) * (1 + 1e-12))
         snprintf(text, room, "nu: %g is infeasible for these classes; at most %g", point->nu,
@@ -290,6 +310,8 @@ static hinge_status go_to(struct hg_selecting *s, const hinge_grid_point *point,
     s->falls = s->n_line = 0;
     s->line_loss = NAN;
     memset(s->reached, 0, s->out->n_folds * sizeof *s->reached);
+    if (s->others != NULL)
+        return HINGE_OK;
     hg_parts_forget(s, !same_kernel);
     return same_kernel ? HINGE_OK : hg_fields_take(s, point, false, err);
 }
@@ -319,6 +341,15 @@ static hinge_status try_in_order(struct hg_selecting *s, const struct hg_turn *o
     return status;
 }
 
+/* Tries all points by those who have the rows; of the parts of folds it is asked here alone whether they are absent. */
+static hinge_status try_by_others(struct hg_selecting *s, const struct hg_turn *order, hinge_error *err)
+{
+    HG_TRY(HG_MAKE(err, "the problems of folds", HG_ZEROS(s->part, s->out->n_folds * s->n_problems)));
+    hinge_status status = try_in_order(s, order, err);
+    hg_free(s->part);
+    return status;
+}
+
 /* Tries all points: rows' kernels (fields) and problems (parts) are made once for all of them. */
 static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
 {
@@ -331,6 +362,11 @@ static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
     hg_grid_order(s, order);
     for (size_t i = 0; i < out->n_points; i++)
         s->done += out->points[i].state != HINGE_POINT_WAITING;
+    if (s->others != NULL) {
+        hinge_status theirs = try_by_others(s, order, err);
+        hg_free(order);
+        return theirs;
+    }
     hinge_status status = hg_fields_init(s, err);
     HG_THEN(status, hg_parts_init(s, err));
     HG_THEN(status, try_in_order(s, order, err));
@@ -363,13 +399,15 @@ static hinge_status finish(struct hg_selecting *s, hinge_error *err)
 /* Does all in three parts: what needs no training, the points, the choice. What they worked on is freed here, whichever
  * of them failed; what was found is the caller's only on success. */
 hinge_status hg_select(hinge_selection **selection, const hinge_matrix *x, const double *y, const hinge_params *params,
-                       const hinge_select_options *options, bool tries, hinge_error *err)
+                       const hinge_select_options *options, bool tries, struct hg_select_others *others,
+                       hinge_error *err)
 {
-    struct hg_selecting s = { .y = y, .given = params, .begin = hg_now() };
+    struct hg_selecting s = { .others = others, .y = y, .given = params, .begin = hg_now() };
     HG_NEED(err, selection, "selection");
     HG_NEED(err, params, "params");
     HG_TRY(hg_matrix_check(x, "x", err));
     s.x = *x;
+    s.d = others != NULL ? others->d : x->cols;
     if (options != NULL)
         s.options = *options;
     HG_TRY(HG_MAKE(err, "a selection", HG_ZEROS(s.out, 1)));
@@ -395,7 +433,7 @@ hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, co
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_params_team(params, x, y, 100))
-        status = hg_select(selection, x, y, params, options, true, err);
+        status = hg_select(selection, x, y, params, options, true, NULL, err);
     return status;
 }
 

@@ -58,14 +58,26 @@ struct hg_part {
     struct hg_many_problem many;
 };
 
+struct hg_selecting;
+
+/* Who trains folds in place of this process, which has the labels and weights of rows alone: `train` makes
+ * s->decisions of the rows that a fold of a point holds out, and the point's outcome. */
+struct hg_select_others {
+    size_t d; /* features of the rows */
+    void *arg;
+    hinge_status (*train)(void *arg, struct hg_selecting *s, hinge_grid_point *point, size_t fold, hinge_error *err);
+};
+
 /* A selection in work. */
 struct hg_selecting {
-    hinge_matrix x;               /* the caller's */
-    const double *y;              /* the caller's, or NULL */
-    const hinge_params *given;    /* the caller's; */
-    hinge_params params;          /* theirs, resolved but for what the grid names */
-    hinge_select_options options; /* the caller's, with defaults filled in */
-    struct hg_problem problem;    /* of rows of weight > 0: its classes */
+    struct hg_select_others *others; /* NULL: nobody */
+    size_t d;                        /* features */
+    hinge_matrix x;                  /* the caller's */
+    const double *y;                 /* the caller's, or NULL */
+    const hinge_params *given;       /* the caller's; */
+    hinge_params params;             /* theirs, resolved but for what the grid names */
+    hinge_select_options options;    /* the caller's, with defaults filled in */
+    struct hg_problem problem;       /* of rows of weight > 0: its classes */
     hinge_selection *out;
     double unit;              /* of decision values: the targets' standard deviation, otherwise 1 */
     size_t rows, folds;       /* of x; of a repeat */
@@ -189,6 +201,10 @@ void hg_parts_forget(struct hg_selecting *s, bool with_lanes);
 hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,
                             hinge_error *err);
 
+/* Predicts a fold's held-out rows by the decision values of its problems, as hinge_predict would, or by the rule of
+ * ties that was asked for. */
+hinge_status hg_predict_fold(const struct hg_selecting *s, size_t fold, hinge_error *err);
+
 /* Goes on with some problems of the batch, for so many steps each (0: to their ends). */
 hinge_status hg_solve_some(struct hg_selecting *s, struct hg_part *const *some, size_t count, uint64_t most,
                            hinge_error *err);
@@ -251,8 +267,10 @@ bool hg_drop_with_line(const struct hg_selecting *s, hinge_grid_point *point);
 /* ---- select.c ---------------------------------------------------------------------------------------------------- */
 
 /* Is hinge_select by the team of the caller. tries: points are tried; otherwise they are listed, scored where options
- * know them, and the best of those is chosen. */
+ * know them, and the best of those is chosen. others: NULL, or who trains; x has the number of rows alone then, and
+ * options.no_refit is set. */
 hinge_status hg_select(hinge_selection **selection, const hinge_matrix *x, const double *y, const hinge_params *params,
-                       const hinge_select_options *options, bool tries, hinge_error *err);
+                       const hinge_select_options *options, bool tries, struct hg_select_others *others,
+                       hinge_error *err);
 
 #endif
