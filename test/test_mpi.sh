@@ -318,6 +318,27 @@ expect "the same model of the best" cmp best0 best3
 sort points0 >points.a
 sort points3 >points.b
 expect "the same file of points" cmp points.a points.b
+# rows that are dealt: all ranks train one fold after the other
+for np in $sizes; do
+    # shellcheck disable=SC2086
+    expect "a grid of dealt rows by $np ranks" ranks $np grid --deal $lists -e 1e-4 --fold-tolerance 1e-4 --scale \
+        --out dealt$np blobs bestd$np
+done
+# shellcheck disable=SC2086
+expect "alone" "$hinge" grid $lists -e 1e-4 --fold-tolerance 1e-4 --scale --out dealt0 blobs bestd0
+mv out said
+for np in $sizes; do
+    sort dealt$np >points.b
+    sort dealt0 >points.a
+    expect "the same points of data that are the same" cmp points.a points.b
+    expect "the same model of the dealt best" cmp bestd1 bestd$np
+done
+# shellcheck disable=SC2086
+expect "a grid that goes on" ranks 3 grid --deal $lists -e 1e-4 --fold-tolerance 1e-4 --scale --resume dealt3 \
+    --out dealt.again blobs
+mv out told
+expect "its line" test "$(tail -n 1 said)" = "$(tail -n 1 told)"
+expect "no point is tried again" test "$(grep -c '^\[local\]' told)" = 0
 expect "no more than grids take" test "$(ranks 1 grid --help | grep -c checkpoint)" = 0
 
 # a bad line in the last rank's part: one message, of the line of the whole file

@@ -250,7 +250,11 @@ static void find_lists(struct grid_settings *s)
                                             : HINGE_SCORE_ACCURACY;
 }
 
-static void read_options(int argc, char **argv, struct grid_settings *s, const char *text)
+static const struct tool_option rank_options[] = {
+    OPTION_FLAG("deal", deal, "let each process have its part of the examples alone,\nalso where all of them fit each"),
+};
+
+static void read_options(int argc, char **argv, struct grid_settings *s, const char *text, const struct ranks *ranks)
 {
     static const char *const own[] = { "folds", NULL };
     struct train_settings *t = &s->train;
@@ -262,6 +266,8 @@ static void read_options(int argc, char **argv, struct grid_settings *s, const c
     line.groups[1].title = "Problem:";
     line.groups[1].without = own;
     line.groups[TRAIN_GROUPS + 1] = (struct option_group)OPTION_GROUP("Output:", output_options, s);
+    if (ranks)
+        line.groups[TRAIN_GROUPS + 2] = (struct option_group)OPTION_GROUP("Ranks:", rank_options, s);
     t->params.C = t->params.nu = t->params.kernel.gamma = NAN;
     parse_command(argc, argv, &line);
     if (!s->out || (s->resume && !*s->resume))
@@ -348,10 +354,11 @@ static void tell_known(const struct grid_settings *s, const hinge_grid_point *po
 static hinge_selection *search(struct grid_settings *s, struct train_run *run, struct grid_run *grid,
                                const struct ranks *ranks)
 {
+    int dealt = s->train.data.ranks != NULL;
     hinge_selection *selection = NULL;
     hinge_select_options o = s->select;
     o.folds = s->train.folds;
-    o.no_refit = 1;
+    o.no_refit = !dealt || !s->train.model_path;
     o.known = grid->points.point;
     o.n_known = grid->points.count;
     o.point = ranks ? NULL : on_point; /* points of ranks are told when all have theirs */
@@ -361,8 +368,8 @@ static hinge_selection *search(struct grid_settings *s, struct train_run *run, s
     s->train.params.progress = on_progress;
     s->train.params.progress_arg = grid;
     catch_interrupt(1);
-    check((ranks ? ranks->select : hinge_select)(&selection, &run->data.x, run->data.y, &s->train.params, &o,
-                                                 &failure));
+    check((dealt ? ranks->select_dealt : ranks ? ranks->select : hinge_select)(&selection, &run->data.x, run->data.y,
+                                                                               &s->train.params, &o, &failure));
     catch_interrupt(0);
     wipe_line();
     return selection;
@@ -382,8 +389,23 @@ static void fix_others(struct grid_settings *s, const hinge_data *data)
         append(&s->list[AXIS_NU], p->nu);
 }
 
-/* Trains and writes the model of the best point. */
-static void train_best(struct grid_settings *s, struct train_run *run, const hinge_selection *selection)
+/* Says whether ranks have examples of their own alone, as all do not fit each: all are read once to know it. */
+static int is_dealt(const struct grid_settings *s, const struct ranks *ranks)
+{
+    hinge_data_options options = reading(&s->train.data);
+    hinge_data data;
+    int fits;
+    if (s->deal || s->train.params.kernel.type == HINGE_PRECOMPUTED)
+        return s->deal;
+    options.threads = s->train.params.threads;
+    check(ranks->read(s->train.data_path, &options, &data, &failure));
+    fits = ranks->fits(data.x.rows, data.x.cols);
+    hinge_data_free(&data);
+    return !fits;
+}
+
+/* Trains, unless ranks have, and writes the model of the best point. */
+static void train_best(struct grid_settings *s, struct train_run *run, hinge_selection *selection)
 {
     double limit = s->train.params.time_limit;
     if (!s->train.model_path || !selection->best)
@@ -391,7 +413,14 @@ static void train_best(struct grid_settings *s, struct train_run *run, const hin
     s->train.params = selection->params;
     s->train.params.time_limit = limit;
     s->train.folds = 0;
-    train_run(&s->train, run);
+    if (s->train.data.ranks) {
+        run->model = selection->model;
+        run->report = selection->report;
+        selection->model = NULL;
+        train_complete(&s->train, run);
+    } else {
+        train_run(&s->train, run);
+    }
     save_model(run->model, s->train.model_path);
     if (run->report.outcome != HINGE_CONVERGED)
         warn("%s is not converged: %s", s->train.model_path, hinge_outcome_text(run->report.outcome));
@@ -456,17 +485,18 @@ int run_grid(int argc, char **argv, const char *text, const struct ranks *ranks)
     char **words = with_two_dashes(argc, argv);
     hinge_selection *selection = NULL;
     int stopped;
-    read_options(argc, words, &s, text);
+    read_options(argc, words, &s, text, ranks);
     restart_if_slow(!s.train.no_restart, s.train.verbose);
     check_writable(s.train.model_path, s.train.data_path);
     check_writable(s.train.model_path, s.out);
     check_writable(s.out, s.train.data_path);
     if (s.picture)
         gnuplot_check(s.picture);
+    s.train.data.ranks = ranks && is_dealt(&s, ranks) ? ranks : NULL;
     train_load(&s.train, &run);
     fix_others(&s, &run.data);
     points_identify(&s, &run);
-    points_read(&grid.points, &s, &run);
+    points_read(&grid.points, &s);
     grid.known = grid.points.count;
     tell_known(&s, grid.points.point, grid.points.count);
     selection = search(&s, &run, &grid, ranks);

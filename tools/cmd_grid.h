@@ -22,7 +22,9 @@ struct grid_settings {
     const char *out, *resume, *picture;
     hinge_select_options select; /* score: AUTO no longer, once the task is known */
     const char *ignored;         /* grid.py's programs, of which none is run */
+    int deal;                    /* rows to ranks, however few they are */
     char *own_out;               /* DATA.out, where out is not given */
+    size_t counted;              /* rows of weight > 0, */
     char identity[256];          /* the first line of the file: of what data and settings its points are */
 };
 
@@ -64,7 +66,7 @@ struct points {
 /* Makes the identity of data and settings. */
 void points_identify(struct grid_settings *s, const struct train_run *run);
 /* Reads the points of s->resume; dies of a file of other data, settings or points than this grid's. */
-void points_read(struct points *points, const struct grid_settings *s, const struct train_run *run);
+void points_read(struct points *points, const struct grid_settings *s);
 /* Writes s->out anew with the points known so far, and leaves it open, unless that is done already. */
 void points_begin(struct points *points, const struct grid_settings *s);
 void points_add(struct points *points, const struct grid_settings *s, const hinge_grid_point *point);

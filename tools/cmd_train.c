@@ -478,6 +478,11 @@ void train_run(struct train_settings *s, struct train_run *run)
     run->seconds_floor = NAN;
     if (s->profile && run->model && !s->data.ranks) /* it takes what it was trained on, until told of the scaling */
         measure_floor(s, run);
+    train_complete(s, run);
+}
+
+void train_complete(struct train_settings *s, struct train_run *run)
+{
     if (run->scaling.low && run->model && !s->params.scaling)
         check(hinge_scaling_attach(&run->scaling, run->model, &failure));
     if (run->data.columns && run->model)

@@ -54,6 +54,8 @@ void train_settle_options(struct train_settings *s);
 void train_load(struct train_settings *s, struct train_run *run);
 /* Trains or cross-validates, until Ctrl-C, and dies where there is no model. */
 void train_run(struct train_settings *s, struct train_run *run);
+/* Tells the model of what it was trained on: the end of train_run. */
+void train_complete(struct train_settings *s, struct train_run *run);
 void train_release(struct train_settings *s, struct train_run *run);
 /* Does all that hinge train does behind its options, and returns the exit code; the settings are released. */
 int run_train(struct train_settings *s);

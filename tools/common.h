@@ -90,7 +90,7 @@ struct option_group {
 /* What a command takes: options, and the names of files behind them. */
 struct command_line {
     const char *usage; /* what --help prints before the options */
-    struct option_group groups[7];
+    struct option_group groups[8];
     int least;             /* so many names are needed, */
     const char *needed;    /* which says that they are */
     const char **place[4]; /* where each goes; NULL: no more are allowed */
@@ -238,7 +238,7 @@ struct train_settings;
 struct train_run;
 
 /* What several processes (ranks) do otherwise than one. All call the same; data are the part of the rows that each has,
- * but for those of a grid, which are all rows. */
+ * but for those of a grid whose rows fit each rank, which are all rows. */
 struct ranks {
     int (*first)(void); /* tells whether this one is the first, which writes and tells */
     hinge_status (*read)(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err);
@@ -258,6 +258,12 @@ struct ranks {
                                 double *labels, double *probabilities, hinge_error *err);
     hinge_status (*select)(hinge_selection **selection, const hinge_matrix *x, const double *y,
                            const hinge_params *params, const hinge_select_options *options, hinge_error *err);
+    hinge_status (*select_dealt)(hinge_selection **selection, const hinge_matrix *x, const double *y,
+                                 const hinge_params *params, const hinge_select_options *options, hinge_error *err);
+    int (*fits)(size_t rows, size_t cols); /* tells whether a grid has room for all rows on each rank */
+    /* Go on with a sum where the rank before ended, and make it that of all. */
+    uint64_t (*sum_before)(void);
+    uint64_t (*sum_of_all)(uint64_t sum);
 };
 
 struct data_flags {

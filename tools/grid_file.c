@@ -46,19 +46,30 @@ void points_identify(struct grid_settings *s, const struct train_run *run)
 {
     const hinge_params *p = &s->train.params;
     const hinge_data *data = &run->data;
+    const struct ranks *ranks = s->train.data.ranks;
     uint64_t sum = mixed(0, (double)data->x.cols), settings = 0;
+    size_t rows = ranks ? ranks->rows(data->x.rows) : data->x.rows;
     const double before[] = { p->eps, (double)p->multiclass, p->no_bias, s->train.scale, s->train.scale_lower,
                               s->train.scale_upper, s->train.positive_label, (double)s->select.repeats,
                               s->select.by_fold || s->select.one_se };
     static const enum grid_axis order[AXES] = { AXIS_DEGREE, AXIS_COEF0, AXIS_P, AXIS_TAU, AXIS_NU, AXIS_C,
                                                 AXIS_GAMMA };
     const hinge_grid_point point = point_of(p);
+    if (ranks && !ranks->first())
+        sum = ranks->sum_before();
     for (size_t i = 0; i < data->x.rows; i++) {
         for (size_t k = 0; k < data->x.cols; k++)
             sum = mixed(sum, entry_of(data, i, k));
         sum = mixed(sum, data->y[i]);
         if (p->weights)
             sum = mixed(sum, p->weights[i]);
+    }
+    s->counted = 0;
+    for (size_t i = 0; i < data->x.rows; i++)
+        s->counted += !p->weights || p->weights[i] > 0;
+    if (ranks) {
+        sum = ranks->sum_of_all(sum);
+        s->counted = ranks->rows(s->counted);
     }
     for (size_t k = 0; k < p->n_class_weights; k++)
         settings = mixed(mixed(settings, p->class_labels[k]), p->class_weights[k]);
@@ -71,7 +82,7 @@ void points_identify(struct grid_settings *s, const struct train_run *run)
         settings = mixed(settings, *c);
     snprintf(s->identity, sizeof s->identity,
              "data=%016" PRIx64 " %zu x %zu, %s, %s, %zu folds, seed %" PRIu64 ", %s, options=%016" PRIx64, sum,
-             data->x.rows, data->x.cols, hinge_task_info(p->task)->keyword, hinge_kernel_info(p->kernel.type)->keyword,
+             rows, data->x.cols, hinge_task_info(p->task)->keyword, hinge_kernel_info(p->kernel.type)->keyword,
              s->train.folds, p->seed, hinge_score_name(s->select.score), settings);
 }
 
@@ -119,16 +130,12 @@ static int take_value(const struct grid_settings *s, hinge_grid_point *point, en
 }
 
 /* Returns an accuracy in percent as the share of rows that it is, which the file may have in few digits. */
-static double share_of(double rate, const struct train_run *run, const double *weights)
+static double share_of(double rate, const struct grid_settings *s)
 {
-    size_t n = run->data.x.rows, counted = 0;
-    for (size_t i = 0; i < n; i++)
-        counted += !weights || weights[i] > 0;
-    return round(rate / 100 * (double)counted) / (double)counted;
+    return round(rate / 100 * (double)s->counted) / (double)s->counted;
 }
 
-static void read_point(struct points *points, const struct grid_settings *s, const struct train_run *run,
-                       const char *line, size_t number)
+static void read_point(struct points *points, const struct grid_settings *s, const char *line, size_t number)
 {
     const hinge_params *p = &s->train.params;
     hinge_grid_point point = point_of(p);
@@ -138,7 +145,7 @@ static void read_point(struct points *points, const struct grid_settings *s, con
     point.state = HINGE_POINT_KNOWN;
     for (int k = 0; k < HINGE_N_SCORES; k++)
         point.score[k] = point.mean[k] = point.deviation[k] = NAN;
-    point.score[s->select.score] = s->select.score == HINGE_SCORE_ACCURACY ? share_of(rate, run, p->weights) : rate;
+    point.score[s->select.score] = s->select.score == HINGE_SCORE_ACCURACY ? share_of(rate, s) : rate;
     for (enum grid_axis k = AXIS_C; k < AXES; k++) {
         char name[16];
         snprintf(name, sizeof name, "%s%s", axes[k].log2 ? "log2" : "", axes[k].key);
@@ -155,7 +162,7 @@ static void read_point(struct points *points, const struct grid_settings *s, con
     points->point[points->count++] = point;
 }
 
-void points_read(struct points *points, const struct grid_settings *s, const struct train_run *run)
+void points_read(struct points *points, const struct grid_settings *s)
 {
     FILE *file;
     char *line = NULL;
@@ -172,7 +179,7 @@ void points_read(struct points *points, const struct grid_settings *s, const str
             check_identity(s, line);
             marked = 1;
         } else if (*line && *line != '#') {
-            read_point(points, s, run, line, number);
+            read_point(points, s, line, number);
         }
     }
     if (ferror(file))

@@ -313,15 +313,48 @@ OVER_RANKS(probability_over_ranks, hinge_mpi_predict_probability)
 
 static const char grid_usage[] =
     "usage: mpirun -np P hinge-mpi grid [options] training_file [model_file]\n\n"
-    "Chooses C and gamma, or other parameters, by P processes, each of which reads all examples and tries\n"
-    "its share of the points. Lines, files and options are those of hinge grid; lines come at the end.\n"
-    "The first process trains the best point's model.";
+    "Chooses C and gamma, or other parameters, by P processes. Where all examples fit each, it reads all of\n"
+    "them and tries its share of the points; otherwise, or with --deal, each has its part of the examples,\n"
+    "and all of them train one fold after the other. Lines, files and options are those of hinge grid;\n"
+    "lines come at the end.";
 
 static hinge_status select_over_ranks(hinge_selection **selection, const hinge_matrix *x, const double *y,
                                       const hinge_params *params, const hinge_select_options *options, hinge_error *err)
 {
     meet_others();
     return hinge_mpi_select(MPI_COMM_WORLD, selection, x, y, params, options, err);
+}
+
+static hinge_status select_dealt(hinge_selection **selection, const hinge_matrix *x, const double *y,
+                                 const hinge_params *params, const hinge_select_options *options, hinge_error *err)
+{
+    meet_others();
+    return hinge_mpi_select_dealt(MPI_COMM_WORLD, selection, x, y, params, options, NULL, err);
+}
+
+static int fits_ranks(size_t rows, size_t cols)
+{
+    int fits;
+    meet_others();
+    check(hinge_mpi_select_fits(MPI_COMM_WORLD, rows, cols, &fits, &failure));
+    return fits;
+}
+
+static uint64_t sum_before(void)
+{
+    uint64_t sum;
+    MPI_Recv(&sum, 1, MPI_UINT64_T, rank_of() - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return sum;
+}
+
+static uint64_t sum_of_all(uint64_t sum)
+{
+    int ranks;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (rank_of() + 1 < ranks)
+        MPI_Send(&sum, 1, MPI_UINT64_T, rank_of() + 1, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&sum, 1, MPI_UINT64_T, ranks - 1, MPI_COMM_WORLD);
+    return sum;
 }
 
 /* ---- The command ---- */
@@ -339,7 +372,11 @@ static const struct ranks world = { .first = is_first,
                                     .cross_validate = cross_validate_over_ranks,
                                     .predict = predict_over_ranks,
                                     .probability = probability_over_ranks,
-                                    .select = select_over_ranks };
+                                    .select = select_over_ranks,
+                                    .select_dealt = select_dealt,
+                                    .fits = fits_ranks,
+                                    .sum_before = sum_before,
+                                    .sum_of_all = sum_of_all };
 
 static const char usage[] = "usage: mpirun -np P hinge-mpi train|predict|grid [options] ...\n\n"
                             "Kernel support vector machines by many processes over MPI.\n"
