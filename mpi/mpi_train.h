@@ -48,7 +48,7 @@ bool hm_select_fits(const struct hm_net *net, size_t rows, size_t cols);
 hinge_status hm_select_dealt(const struct hm_net *net, hinge_selection **selection, const hinge_matrix *x,
                              const double *y, const hinge_params *params, const hinge_select_options *options,
                              const struct hm_options *own, hinge_error *err);
-/* forget.c; by one rank */
+/* save.c; by one rank: removes the files of checkpoints (save.h), which nobody goes on from any more */
 hinge_status hm_forget(const char *folder, hinge_error *err);
 /* files.c */
 hinge_status hm_data_read(const struct hm_net *net, const char *path, const hinge_data_options *options,

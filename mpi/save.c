@@ -1,12 +1,18 @@
-/* Checkpoints as files: how parts and manifests are written, found again and believed. Read save.h before. */
+/* Checkpoints as files: how parts and manifests are written, found again, believed and removed. Read save.h before. */
 #include "mpi/save.h"
 #include "lib/files/bytes.h"
+#include "mpi/mpi_train.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { PATH = 4096 };
+
+/* Names of files: of a problem; of a problem, its generation, the part. */
+#define MANIFEST_NAME "problem-%llu.manifest"
+#define PART_NAME "problem-%llu.%llu.part-%llu"
 
 struct entry {
     uint64_t number;
@@ -68,13 +74,13 @@ static uint64_t identify(const struct hm_net *net, const struct hm_own *own)
 
 static void part_path(const struct hm_save *s, uint64_t generation, uint64_t part, char path[PATH])
 {
-    snprintf(path, PATH, "%s/problem-%zu.%llu.part-%llu", s->folder, s->problem, (unsigned long long)generation,
+    snprintf(path, PATH, "%s/" PART_NAME, s->folder, (unsigned long long)s->problem, (unsigned long long)generation,
              (unsigned long long)part);
 }
 
 static void manifest_path(const struct hm_save *s, char path[PATH])
 {
-    snprintf(path, PATH, "%s/problem-%zu.manifest", s->folder, s->problem);
+    snprintf(path, PATH, "%s/" MANIFEST_NAME, s->folder, (unsigned long long)s->problem);
 }
 
 static hinge_status write_file(const char *path, const void *bytes, size_t size, hinge_error *err)
@@ -289,4 +295,48 @@ hinge_status hm_restore_whole(struct hm_save *s, struct hg_qp *qp, bool *restore
     *restored = m.found;
     hg_free(hash);
     return status;
+}
+
+/* ---- removing ---------------------------------------------------------------------------------------------------- */
+
+struct forgetting {
+    const char *folder;
+    bool manifests; /* first, so that none names parts that are gone */
+    int failed;     /* errno, or 0 */
+    char path[PATH];
+};
+
+/* Says whether a name is that of a manifest, or of a part. */
+static bool is_ours(const char *name, bool manifests)
+{
+    unsigned long long problem, generation, part;
+    int length = 0;
+    if (manifests)
+        return sscanf(name, MANIFEST_NAME "%n", &problem, &length) == 1 && length > 0 && name[length] == '\0';
+    return sscanf(name, PART_NAME "%n", &problem, &generation, &part, &length) == 3 &&
+           name[length] == '\0';
+}
+
+static void forget(void *arg, const char *name)
+{
+    struct forgetting *f = arg;
+    if (!is_ours(name, f->manifests))
+        return;
+    snprintf(f->path, sizeof f->path, "%s/%s", f->folder, name);
+    if (!hg_file_remove(f->path) && f->failed == 0)
+        f->failed = errno;
+}
+
+hinge_status hm_forget(const char *folder, hinge_error *err)
+{
+    char room[HG_ERROR_ROOM];
+    struct forgetting f = { .folder = folder };
+    for (int k = 0; k < 2 && f.failed == 0; k++) {
+        f.manifests = k == 0;
+        if (!hg_folder_visit(folder, forget, &f))
+            f.failed = errno;
+    }
+    return f.failed == 0 ? hg_ok(err)
+                         : hg_fail_at(err, HINGE_EIO, folder, 0, "the checkpoint is not removed: %s",
+                                      hg_error_text(f.failed, room));
 }
