@@ -55,9 +55,10 @@ uint64_t hg_select_look_steps(const struct hg_selecting *s)
 
 /* Solves the part's problem anew, whatever its start, on a factor ZZ' of its kernel. made: the factor, or NULL: it is
  * made here. Leaves g and bias as SMO would; the outcome STALLED says that the violation is above eps. */
-static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                                 const struct hg_lowrank *made, hinge_error *err)
+static hinge_status solve_inside(const struct hg_selecting *s, struct hg_part *part, const struct hg_lowrank *made,
+                                 hinge_error *err)
 {
+    const struct hg_problem *pr = &hg_part_field(s, part)->problem;
     struct hg_lowrank own = { 0 };
     struct hg_interior_result result;
     struct hg_interior_options options = { .eps = part->eps, .gap = hg_turns_inside_gap(part->eps), .sums = part->sums,
@@ -138,7 +139,6 @@ static hinge_status solve_alone(const struct hg_selecting *s, struct hg_part *pa
 /* A part's turns: what both of its solvers go by, and what is known of the point before a turn. */
 struct turn {
     const struct hg_selecting *s;
-    const struct hg_problem *pr;
     struct hg_part *part;
     const struct hg_lowrank *made; /* the interior point's factor; NULL: it makes one */
     struct hg_many_problem before;
@@ -151,7 +151,7 @@ static hinge_status run_turn(struct hg_turns *t, enum hg_solver who)
     struct turn *turn = t->arg;
     struct hg_part *part = turn->part;
     hinge_status status = who == HG_SMO ? solve_alone(turn->s, part, t, turn->err)
-                                        : solve_inside(turn->s, turn->pr, part, turn->made, turn->err);
+                                        : solve_inside(turn->s, part, turn->made, turn->err);
     t->outcome = part->many.report.outcome;
     t->objective = status == HINGE_OK ? hg_qp_objective(&part->qp, part->g) : NAN;
     t->violation = part->many.report.violation;
@@ -180,13 +180,13 @@ static void settle_turn(struct hg_turns *t, enum hg_solver who, bool taken)
 
 /* Lets a solver take a turn at a part, if it is worth it. The interior point goes by a factor that is made, or by one
  * of so many columns. */
-static hinge_status improve(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                            enum hg_solver who, const struct hg_lowrank *made, size_t columns, hinge_error *err)
+static hinge_status improve(const struct hg_selecting *s, struct hg_part *part, enum hg_solver who,
+                            const struct hg_lowrank *made, size_t columns, hinge_error *err)
 {
     double *g, *kept;
     if (!HG_ROOM(HG_ARRAY(g, part->n), HG_TABLE(kept, part->n, (size_t)part->qp.layers)))
         return HINGE_OK;
-    struct turn turn = { .s = s, .pr = pr, .part = part, .made = made, .g = g, .err = err };
+    struct turn turn = { .s = s, .part = part, .made = made, .g = g, .err = err };
     struct hg_turns t = { .qp = &part->qp, .eps = part->eps, .kept = kept, .outcome = part->many.report.outcome,
                           .objective = hg_qp_objective(&part->qp, part->g),
                           .violation = part->many.report.violation, .work = part->work, .run = run_turn,
@@ -225,9 +225,9 @@ static hinge_status improve_all(struct hg_selecting *s, struct hg_part *const *s
         if (columns > hg_lowrank_most(part->n))
             continue;
         if (columns > 0)
-            status = improve(s, pr, part, HG_INSIDE, NULL, columns, err);
+            status = improve(s, part, HG_INSIDE, NULL, columns, err);
         else if (hg_lowrank_find(&z, pr, part->point, &part->qp, part->eps, steps, pr->threads, &s->halt))
-            status = improve(s, pr, part, HG_INSIDE, &z, 0, err);
+            status = improve(s, part, HG_INSIDE, &z, 0, err);
         else
             break; /* other folds have none either */
         hg_lowrank_free(&z);
@@ -239,10 +239,8 @@ static hinge_status improve_all(struct hg_selecting *s, struct hg_part *const *s
 static hinge_status all_inside(struct hg_selecting *s, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
-        const struct hg_problem *pr = &hg_part_field(s, s->batch[b])->problem;
-        status = solve_inside(s, pr, s->batch[b], NULL, err);
-    }
+    for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++)
+        status = solve_inside(s, s->batch[b], NULL, err);
     return status;
 }
 
@@ -316,9 +314,9 @@ static hinge_status finish_part(struct hg_selecting *s, struct hg_part *part, hi
     hinge_status status = HINGE_OK;
     bool few = part->n <= HG_RANK_EXACT && !hg_kernel_is_indefinite(&pr->params.kernel);
     if (few && hg_params_leave_solver(&s->params) && columns_of(s, pr, part->n) == 0)
-        status = improve(s, pr, part, HG_INSIDE, NULL, part->n, err);
+        status = improve(s, part, HG_INSIDE, NULL, part->n, err);
     if (status == HINGE_OK && lacks_an_end(part) && !hg_halted(&s->halt))
-        status = improve(s, pr, part, HG_SMO, NULL, 0, err);
+        status = improve(s, part, HG_SMO, NULL, 0, err);
     return status;
 }
 
