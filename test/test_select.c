@@ -466,6 +466,27 @@ TEST(takes_the_closest_nu_with_a_margin)
     assert_true(without > 3);
 }
 
+/* An eps of 0 is the default also where a margin is looked for: folds end as they do by that eps, to the bit. */
+TEST(looks_for_a_margin_to_the_eps_that_0_stands_for)
+{
+    const double nu[] = { 0.05, 0.3 }, gamma = 0.001;
+    struct set set = set_two_class(3, 60, 5, 0.4);
+    hinge_params params = params_for(HINGE_NU_SVC, hinge_kernel_rbf(gamma), 1);
+    const hinge_select_options options = {
+        .nu = { nu, 2 }, .gamma = { &gamma, 1 }, .folds = 3, .decisions = 1, .no_refit = 1
+    };
+    params.eps = 0;
+    const hinge_selection *by_0 = choose(&set, &params, &options);
+    params.eps = 1e-3;
+    const hinge_selection *by_default = choose(&set, &params, &options);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(by_0->points[i].outcome, by_default->points[i].outcome);
+        assert_int_equal(by_0->points[i].iterations, by_default->points[i].iterations);
+        for (size_t k = 0; k < set.n; k++)
+            assert_true(by_0->points[i].decisions[k] == by_default->points[i].decisions[k]);
+    }
+}
+
 /* So does one where rows in f32 were asked for, without a tube, by any number of threads. */
 TEST(ends_in_f32_too)
 {
