@@ -247,8 +247,8 @@ static hinge_sgd_options draw_sgd(const struct trial *t, uint64_t *s)
     return o;
 }
 
-/* No w is below the dual's bound. The usual number of epochs comes near it, if no limit cuts it short: T steps are off by
- * 2 G^2 / (2 lambda (T + 1)) on average (Lacoste-Julien, Schmidt, Bach 2012), where no slope is longer than G = R +
+/* No w is below the dual's bound. The usual number of epochs comes near it, if no limit cuts it short: T steps are off
+ * by 2 G^2 / (2 lambda (T + 1)) on average (Lacoste-Julien, Schmidt, Bach 2012), where no slope is longer than G = R +
  * 2 lambda |w|, |w|^2 <= 1 / (2 lambda), and T >= 30 (1 + R^2) / (2 lambda). What was drawn is no average, but far
  * nearer as a rule. Relative to the optimum, which may be near 0, there is no bound. */
 static void check_optimum(const struct trial *t, const double *y, const hinge_sgd_options *o, long double reached)

@@ -135,9 +135,9 @@ typedef struct hinge_sgd_options {
 HINGE_API hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_options *options, double *w,
                                  double *b, hinge_online_round *history, hinge_error *err);
 /* Returns the epochs after which the Pegasos step's mean is mostly within 1e-2 of the optimum, where w = 0 is worth 1,
- * on data of radius R (largest ||x||) with m examples and batches of so many: ceil(30 (1 + R^2) / (2 lambda) batch / m),
- * 5 at least and 1000 at most. A rule that tests hold up where the 1000 do not cut it short; the theorem behind it has
- * (R + sqrt(2 lambda))^2 / (1 + R^2) / 15 on average, without b. Where R is large, scale the data. */
+ * on data of radius R (largest ||x||) with m examples and batches of so many: ceil(30 (1 + R^2) / (2 lambda) batch /
+ * m), 5 at least and 1000 at most. A rule that tests hold up where the 1000 do not cut it short; the theorem behind it
+ * has (R + sqrt(2 lambda))^2 / (1 + R^2) / 15 on average, without b. Where R is large, scale the data. */
 HINGE_API size_t hinge_sgd_epochs(double lambda, double radius, size_t m, size_t batch);
 
 /* ---- Feature maps: [Perez, "Polynomial kernel"], [Notes 9, eq. 9.20 to 9.28], [Ho] ------------------------- */
