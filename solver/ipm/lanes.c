@@ -417,7 +417,7 @@ static vector follow(struct run *r, const vector *affine)
 /* Solves for the direction, refined in the lanes that gain by it, and returns the longest steps (direction). */
 static vector direct(struct run *r, const vector *affine)
 {
-    vector last = all(INFINITY), falls = last;
+    vector last = all(INFINITY), falls;
     mask active = r->live;
     memcpy(r->dw, r->rhs, r->cols * sizeof *r->dw);
     solve(r, r->dw);
@@ -498,7 +498,7 @@ static void run(struct hg_lanes *s, const struct hg_halt *halt)
     for (size_t c = 0; c < r.cols; c++)
         sum += r.w[c];
     *whole(s->iterations) = r.iterations;
-    *whole(s->good) = choose(sum - sum == 0, choose(r.close, 2 * one, one), (vector){ 0 });
+    *whole(s->good) = choose(size_of(sum) < all(INFINITY), choose(r.close, 2 * one, one), (vector){ 0 });
 }
 
 extern const struct hg_lanes_code GLUE(hg_lanes_, HG_LEVEL);
