@@ -34,7 +34,7 @@ static hinge_model *load(const void *bytes, size_t size)
 static void check_model(const hinge_model *m)
 {
     size_t sum = 0;
-    CHECK(m->n_sv * m->d * sizeof(double) <= FUZZ_MEMORY || m->sv == NULL);
+    CHECK(m->n_sv * m->d * hg_size_of(m->sv_type) <= FUZZ_MEMORY || m->sv == NULL);
     for (size_t c = 0; m->class_sv != NULL && c < m->n_classes; c++)
         sum += m->class_sv[c];
     CHECK(m->class_sv == NULL || sum == m->n_sv);
