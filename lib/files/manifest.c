@@ -321,7 +321,7 @@ static hinge_status join(const struct reading *r, const char *name, hinge_data *
         hinge_data *part = &r->part[k];
         copy_rows(part, data, first);
         memcpy(data->y + first, part->y, part->x.rows * sizeof *part->y);
-        if (data->serial != NULL)
+        if (data->serial != NULL && part->serial != NULL) /* all have them, or none */
             memcpy(data->serial + first, part->serial, part->x.rows * sizeof *part->serial);
         first += part->x.rows;
         take_facts(part, data);

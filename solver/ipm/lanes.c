@@ -42,9 +42,9 @@ static inline vector size_of(vector a)
 
 static inline vector root(vector a)
 {
-    vector r;
+    vector r = a;
     for (size_t k = 0; k < WIDTH; k++)
-        r[k] = sqrt(a[k]);
+        r[k] = sqrt(r[k]);
     return r;
 }
 
@@ -228,7 +228,8 @@ static inline vector fall(const struct variable *v, const struct change *d, vect
 /* Returns what the intercept of variables `slot` adds to a row's product, of those there are. */
 static inline vector intercept(const struct run *r, const vector *of, size_t slot)
 {
-    return r->s->intercepts == 0 ? (vector){ 0 } : of[r->s->intercepts == 2 ? slot : 0];
+    const vector zero = { 0 };
+    return r->s->intercepts == 0 ? zero : of[r->s->intercepts == 2 ? slot : 0];
 }
 
 /* Adds what the variables of a slot came to at their intercept. */
