@@ -240,13 +240,15 @@ hinge_status hg_work_solve(struct hg_work *w, int threads)
 {
     struct hg_training *t = w->t;
     struct hg_refolding refolding = { t, &w->reduced, w->last.problem };
-    struct hg_margin margin = { .problem = &t->distinct.problem, .interior = t->interior, .nu = t->params->nu };
-    margin.reduced = &w->reduced;
-    margin.s = w->s;
-    margin.threads = threads;
-    margin.halt = &w->options.halt;
-    margin.solve = solve_again;
-    margin.arg = w;
+    struct hg_margin margin = { .problem = &t->distinct.problem,
+                                .interior = t->interior,
+                                .nu = t->params->nu,
+                                .reduced = &w->reduced,
+                                .s = w->s,
+                                .threads = threads,
+                                .halt = &w->options.halt,
+                                .solve = solve_again,
+                                .arg = w };
     w->options.then = t->refold != NULL ? hg_refold : NULL;
     w->options.then_arg = &refolding;
     HG_TRY(take_kept(w));

@@ -34,8 +34,7 @@ struct hg_work {
     double done; /* by SMO and the interior point, as turns count it */
 };
 
-/* solve.c: solves the problem that reduced has, whose number is work->last.problem,
- * by so many threads into work->s. */
+/* solve.c: solves the problem that reduced has, whose number is work->last.problem, by so many threads into work->s. */
 hinge_status hg_work_solve(struct hg_work *work, int threads);
 
 /* ---- solvers.c --------------------------------------------------------------------------------------------------- */
