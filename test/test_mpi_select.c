@@ -19,6 +19,19 @@ static int stop_now(void *arg, const hinge_progress *progress)
     return 1;
 }
 
+/* What a rank was told: rank 0 alone has a selection. */
+static void keep(struct grid *g, const struct hm_net *net, hinge_status status, hinge_selection *selection,
+                 const hinge_error *err)
+{
+    assert_int_equal(status, err->status);
+    if (net->rank == 0) {
+        g->selection = selection;
+        g->err = *err;
+    } else {
+        assert_null(selection);
+    }
+}
+
 static void select_rank(const struct hm_net *net, void *arg)
 {
     struct grid *g = arg;
@@ -31,14 +44,9 @@ static void select_rank(const struct hm_net *net, void *arg)
     if (net->rank == g->stopped_rank)
         params.progress = stop_now;
     hinge_status status = hm_select(net, &selection, &x, g->set.y, &params, &g->options, &err);
-    assert_int_equal(status, err.status);
-    if (net->rank == 0) {
-        g->selection = selection;
-        g->err = err;
-    } else {
-        assert_null(selection);
+    keep(g, net, status, selection, &err);
+    if (net->rank != 0)
         assert_string_equal(err.text, g->bad_rank >= 0 ? "eps: -1 is not a finite number > 0" : "");
-    }
 }
 
 static const double some_C[] = { 0.5, 4, 32 }, some_gamma[] = { 0.02, 0.1, 0.5, 2 };
@@ -154,13 +162,7 @@ static void select_dealt(const struct hm_net *net, void *arg)
     if (net->rank == g->stopped_rank)
         params.progress = stop_now;
     hinge_status status = hm_select_dealt(net, &selection, &x, g->set.y + first, &params, &g->options, &own, &err);
-    assert_int_equal(status, err.status);
-    if (net->rank == 0) {
-        g->selection = selection;
-        g->err = err;
-    } else {
-        assert_null(selection);
-    }
+    keep(g, net, status, selection, &err);
 }
 
 /* Scores are those of hinge_select but for rows whose decision values eps can turn, by any number of ranks the same,
