@@ -273,7 +273,7 @@ static double plain_dot(const double *a, const double *b, size_t d)
     return dot;
 }
 
-static double plain_square(const double *a, const double *b, size_t d)
+double plain_square(const double *a, const double *b, size_t d)
 {
     double square = 0;
     for (size_t c = 0; c < d; c++)

@@ -61,6 +61,7 @@ struct set set_shared(const char *name, const char *part, size_t d, size_t first
 
 /* ---- Plain loops ------------------------------------------------------------------------------------------------- */
 
+double plain_square(const double *a, const double *b, size_t d); /* |a - b|^2 */
 double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d);
 /* The same as a kernel of the caller's own, whose cookie is the hinge_kernel; data in f64. */
 int plain_block(void *kernel, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld);

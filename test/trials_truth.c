@@ -13,15 +13,6 @@ static bool same_row(const double *a, const double *b, size_t d)
     return true;
 }
 
-/* Squares of distances from `from`. */
-static double norm_about(const double *from, const double *a, size_t d)
-{
-    double sum = 0;
-    for (size_t c = 0; c < d; c++)
-        sum += (a[c] - from[c]) * (a[c] - from[c]);
-    return sum;
-}
-
 static bool is_of_distance(hinge_kernel_type type)
 {
     return type == HINGE_RBF || type == HINGE_MATERN32 || type == HINGE_MATERN52;
@@ -178,8 +169,8 @@ static struct frame frame_of(const struct trial *t, const size_t *svs, size_t n_
             for (size_t c = 0; c < t->d; c++)
                 f.mean[k][c] += t->x[(k == 0 ? i : svs[i]) * t->d + c] / (double)n;
         for (size_t i = 0; i < n; i++) {
-            plain += norm_about(f.zero, t->x + (k == 0 ? i : svs[i]) * t->d, t->d);
-            less += norm_about(f.mean[k], t->x + (k == 0 ? i : svs[i]) * t->d, t->d);
+            plain += plain_square(f.zero, t->x + (k == 0 ? i : svs[i]) * t->d, t->d);
+            less += plain_square(f.mean[k], t->x + (k == 0 ? i : svs[i]) * t->d, t->d);
         }
         f.origin = f.origin || plain <= 4.1 * less;
     }
@@ -188,8 +179,8 @@ static struct frame frame_of(const struct trial *t, const size_t *svs, size_t n_
 
 static double norm_in(const struct frame *f, const double *row, size_t d)
 {
-    double norm = fmax(norm_about(f->mean[0], row, d), norm_about(f->mean[1], row, d));
-    return f->origin ? fmax(norm, norm_about(f->zero, row, d)) : norm;
+    double norm = fmax(plain_square(f->mean[0], row, d), plain_square(f->mean[1], row, d));
+    return f->origin ? fmax(norm, plain_square(f->zero, row, d)) : norm;
 }
 
 /* One row's kernel values go to all problems' sums. */
