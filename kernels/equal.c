@@ -15,22 +15,28 @@
 enum { AT_ONCE = 128 }; /* features */
 
 /* Makes a hash of the features of point i as they are given, before the shift, which is the same for all points and may
- * round. */
+ * round. Four polynomials run side by side, features in turn, and become one; no sum of some is that of others, as with
+ * factors that do not grow. */
 static uint64_t hash_of(const struct hg_points *points, size_t i)
 {
+    enum { LANES = 4 };
     double x[AT_ONCE];
-    uint64_t sum = 0, odd = 1;
+    uint64_t part[LANES] = { 0 }, sum = 0;
     for (size_t c = 0, count; c < points->x.cols; c += count) {
         count = HG_MIN((size_t)AT_ONCE, points->x.cols - c);
         hg_points_given(points, i, c, count, x);
-        for (size_t k = 0; k < count; k++) {
-            double v = x[k] + 0.0; /* -0 is 0 */
-            uint64_t bits;
-            memcpy(&bits, &v, sizeof bits);
-            odd *= 0xd1342543de82ef95; /* stays odd; no sum of some is that of others, as with steps of one length */
-            sum += (bits ^ bits >> 32) * odd;
-        }
+        for (size_t k = count; k % LANES != 0; k++)
+            x[k] = 0;
+        for (size_t k = 0; k < count; k += LANES)
+            for (size_t l = 0; l < LANES; l++) {
+                double v = x[k + l] + 0.0; /* -0 is 0 */
+                uint64_t bits;
+                memcpy(&bits, &v, sizeof bits);
+                part[l] = part[l] * 0xd1342543de82ef95 + (bits ^ bits >> 32);
+            }
     }
+    for (size_t k = 0; k < LANES; k++)
+        sum = sum * 0x9e3779b97f4a7c15 + part[k];
     return (sum ^ sum >> 32) * 0x9e3779b97f4a7c15;
 }
 

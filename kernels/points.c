@@ -257,73 +257,109 @@ struct hg_lengths hg_points_lengths(const struct hg_points *points, size_t i)
     return lengths;
 }
 
+/* Counts values whose size is above `least`, in lanes as sum_of_squares does. */
+static double count_above(double least, const double *x, size_t count)
+{
+    double part[LANES] = { 0 }, sum = 0;
+    size_t c = 0;
+    for (; c + LANES <= count; c += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            part[k] += fabs(x[c + k]) > least ? 1.0 : 0.0;
+    for (; c < count; c++)
+        sum += fabs(x[c]) > least ? 1.0 : 0.0;
+    for (size_t k = 0; k < LANES; k++)
+        sum += part[k];
+    return sum;
+}
+
 enum { SUM_ROWS = 512 }; /* in a piece, and summed together: the sums do not depend on the threads */
+
+static const double f32_makes_0 = 0x1p-150; /* and of all sizes below */
 
 struct pass { /* over all points */
     const struct hg_points *points;
-    hinge_dtype type;
-    void *norms;
-    size_t nonzeros; /* atomic */
+    struct hg_survey *survey;
+    uint64_t nonzeros;    /* atomic */
+    double most, largest; /* atomic */
     double *part;
 };
 
-/* Makes each norm in f64 and rounds it once. */
-static void make_norms(void *arg, int thread, size_t first, size_t end)
+/* Surveys one vector, a piece at a time that fits the stack; returns its non-zeros as f32 has them. */
+static double survey_vector(struct pass *p, size_t i)
 {
-    const struct pass *p = arg;
+    const struct hg_survey *s = p->survey;
+    size_t d = p->points->x.cols;
+    double x[AT_ONCE], norm = 0, norm32 = 0, nonzeros = 0, nonzeros32 = 0;
+    for (size_t c = 0; c < d; c += AT_ONCE) {
+        size_t count = HG_MIN(d - c, (size_t)AT_ONCE);
+        take(p->points, i, c, count, HINGE_F64, x);
+        norm += sum_of_squares(x, count);
+        nonzeros += count_above(0, x, count);
+        nonzeros32 += count_above(f32_makes_0, x, count);
+        for (size_t k = 0; k < count && s->norms32 != NULL; k++)
+            x[k] = (float)x[k];
+        norm32 += s->norms32 != NULL ? sum_of_squares(x, count) : 0;
+    }
+    if (s->norms != NULL)
+        s->norms[i] = norm;
+    if (s->norms32 != NULL)
+        s->norms32[i] = (float)norm32;
+    hg_raise(&p->most, nonzeros);
+    hg_raise(&p->largest, norm);
+    return nonzeros32;
+}
+
+static void survey_some(void *arg, int thread, size_t first, size_t end)
+{
+    struct pass *p = arg;
+    double nonzeros = 0;
     (void)thread;
     for (size_t i = first; i < end; i++)
-        hg_put(p->norms, p->type, i, hg_points_norm(p->points, i, p->type));
+        nonzeros += survey_vector(p, i);
+    __atomic_fetch_add(&p->nonzeros, (uint64_t)nonzeros, __ATOMIC_RELAXED);
+}
+
+/* Counts values that f32 makes 0 as zeros, since lists of the copy in f32 do not hold them. Norms are made in f64 and
+ * rounded once. */
+void hg_points_survey(const struct hg_points *points, struct hg_survey *survey, int threads)
+{
+    struct pass pass = { .points = points, .survey = survey };
+    hg_share(threads, points->n, SUM_ROWS, survey_some, &pass);
+    survey->largest = pass.largest;
+    survey->most_nonzeros = (size_t)pass.most;
+    survey->nonzeros = points->n > 0 ? (double)pass.nonzeros / (double)points->n : 0;
 }
 
 void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *norms, int threads)
 {
-    struct pass pass = { .points = points, .type = type, .norms = norms };
-    hg_share(threads, points->n, SUM_ROWS, make_norms, &pass);
-}
-
-/* Counts values that f32 makes 0 as zeros, since lists of the copy in f32 do not hold them. */
-static void count_nonzeros(void *arg, int thread, size_t first, size_t end)
-{
-    struct pass *p = arg;
-    size_t all = 0;
-    double x[AT_ONCE];
-    (void)thread;
-    for (size_t i = first; i < end; i++)
-        for (size_t c = 0; c < p->points->x.cols; c += AT_ONCE) {
-            size_t count = HG_MIN(p->points->x.cols - c, (size_t)AT_ONCE);
-            take(p->points, i, c, count, HINGE_F32, x);
-            for (size_t k = 0; k < count; k++)
-                all += x[k] != 0;
-        }
-    __atomic_fetch_add(&p->nonzeros, all, __ATOMIC_RELAXED);
-}
-
-double hg_points_nonzeros(const struct hg_points *points, int threads)
-{
-    struct pass pass = { .points = points };
-    hg_share(threads, points->n, SUM_ROWS, count_nonzeros, &pass);
-    return points->n > 0 ? (double)pass.nonzeros / (double)points->n : 0;
+    struct hg_survey survey = { 0 };
+    if (type == HINGE_F32)
+        survey.norms32 = norms;
+    else
+        survey.norms = norms;
+    hg_points_survey(points, &survey, threads);
 }
 
 /* Sums SUM_ROWS points into a part: [d] sums, the sum of squared norms, and [d] of a row at work. */
 static void sum_points(void *arg, int thread, size_t first, size_t end)
 {
-    const struct pass *p = arg;
+    struct pass *p = arg;
     size_t d = p->points->x.cols;
-    double *sum = p->part + first / SUM_ROWS * (2 * d + 1), *row = sum + d + 1;
+    double *sum = p->part + first / SUM_ROWS * (2 * d + 1), *row = sum + d + 1, nonzeros = 0;
     (void)thread;
     for (size_t i = first; i < end; i++) {
         hg_points_pack(p->points, NULL, i, 1, HINGE_F64, row, d);
         for (size_t c = 0; c < d; c++)
             sum[c] += row[c];
         sum[d] += sum_of_squares(row, d);
+        nonzeros += count_above(f32_makes_0, row, d);
     }
+    __atomic_fetch_add(&p->nonzeros, (uint64_t)nonzeros, __ATOMIC_RELAXED);
 }
 
 /* Sums parts of the points side by side, and then the parts in their order. With m the mean, mean ||x - m||^2 = mean
  * ||x||^2 - ||m||^2, so one pass tells what centring would leave (`less`) of what there is (`plain`). */
-double *hg_points_centre(const struct hg_points *points, int threads, bool *wanted)
+double *hg_points_centre(struct hg_points *points, int threads, bool *wanted)
 {
     size_t d = points->x.cols, count = (points->n + SUM_ROWS - 1) / SUM_ROWS, sums = d + 1;
     double *mean = hg_zalloc(sums, sizeof *mean), *part = hg_zalloc(count * (sums + d), sizeof *part);
@@ -335,6 +371,7 @@ double *hg_points_centre(const struct hg_points *points, int threads, bool *want
     }
     struct pass pass = { .points = points, .part = part };
     hg_share(threads, points->n, SUM_ROWS, sum_points, &pass);
+    points->nonzeros = points->n > 0 ? (double)pass.nonzeros / (double)points->n : 0;
     for (size_t s = 0; s < count; s++)
         for (size_t c = 0; c < sums; c++)
             mean[c] += part[s * (sums + d) + c] / (double)points->n;

@@ -54,15 +54,22 @@ struct hg_lengths {
     double absolute; /* sum of absolute values */
 };
 struct hg_lengths hg_points_lengths(const struct hg_points *points, size_t i);
+/* What one pass over all vectors finds of them. */
+struct hg_survey {
+    double *norms;        /* [n] to be made: squared norms; NULL: not wanted */
+    float *norms32;       /* [n] to be made: those of the vectors as rounded to f32, or NULL */
+    double largest;       /* squared norm */
+    double nonzeros;      /* of a vector, on average, as rounded to f32 */
+    size_t most_nonzeros; /* of any vector, before it is rounded */
+};
+void hg_points_survey(const struct hg_points *points, struct hg_survey *survey, int threads);
 /* Makes norms[i] = squared norm of vector i as rounded to type, in that type. */
 void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *norms, int threads);
 
-/* Counts the non-zeros of a vector, on average, as rounded to f32. */
-double hg_points_nonzeros(const struct hg_points *points, int threads);
-
 /* RBF by norms loses digits far from the origin, and is translation invariant. The column means [d] (the caller's, to
  * be freed) where taking them off cuts the mean squared norm enough to matter: fourfold where many values are 0 (lists
- * want them 0, and 0/1 data are exact as they are), otherwise by a third. NULL where not; with *wanted: no memory. */
-double *hg_points_centre(const struct hg_points *points, int threads, bool *wanted);
+ * want them 0, and 0/1 data are exact as they are), otherwise by a third. NULL where not; with *wanted: no memory. Sets
+ * points->nonzeros on the way. */
+double *hg_points_centre(struct hg_points *points, int threads, bool *wanted);
 
 #endif

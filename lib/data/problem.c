@@ -30,48 +30,36 @@ static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
                          pr->n, C, DBL_MAX / 8);
 }
 
-static void measure_some(void *arg, int thread, size_t first, size_t end)
-{
-    struct hg_problem *pr = arg;
-    bool given = pr->params.kernel.type == HINGE_PRECOMPUTED;
-    double norm = 0;
-    (void)thread;
-    for (size_t i = first; i < end; i++)
-        norm = HG_MAX(norm, given               ? fabs(hg_points_value(&pr->points, i, pr->column[i]))
-                            : pr->norms != NULL ? pr->norms[i]
-                                                : hg_points_norm(&pr->points, i, HINGE_F64));
-    hg_raise(&pr->norm, norm);
-}
-
-/* Finds the largest squared norm of a point, by which hg_kernel_beyond_f32 tells whether kernel values fit f32. */
+/* The norm is the largest squared one of a point, or diagonal value of a matrix that is given; the user's own kernels
+ * have none. hg_kernel_beyond_f32 tells by it whether kernel values fit f32. */
 void hg_problem_measure(struct hg_problem *pr)
 {
-    pr->norm = 0;
-    hg_share(pr->threads, pr->params.kernel.type == HINGE_USER ? 0 : pr->n, 512, measure_some, pr);
+    struct hg_survey survey = { .norms = pr->norms };
+    if (hg_kernel_is_of_features(hg_kernel_row(pr->params.kernel.type)))
+        hg_points_survey(&pr->points, &survey, pr->threads);
+    for (size_t i = 0; i < pr->n && pr->params.kernel.type == HINGE_PRECOMPUTED; i++)
+        survey.largest = HG_MAX(survey.largest, fabs(hg_points_value(&pr->points, i, pr->column[i])));
+    pr->points.nonzeros = survey.nonzeros;
+    pr->norm = survey.largest;
 }
 
-/* Makes what hangs on the points in the order of need: a shift changes which values are 0, so non-zeros are counted
- * again after it, and norms are those of shifted points. Equal points matter to kernels of the distance here, since
- * that of two of them, from norms and a dot product, is what rounding leaves and not 0 (kernels/equal.h). */
+/* Makes what hangs on the points in the order of need: a shift changes which values are 0, and norms are those of
+ * shifted points. Equal points matter to kernels of the distance here, since that of two of them, from norms and a dot
+ * product, is what rounding leaves and not 0 (kernels/equal.h). */
 hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
     bool wanted = false;
-    if (hg_kernel_is_of_features(row))
-        pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
     if (row->of_distance && pr->d > 0)
         pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
     if (pr->shift == NULL && wanted)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
-    if (pr->shift != NULL)
-        pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
-    if (row->of_distance) {
+    if (row->of_distance)
         HG_TRY(HG_MAKE(err, "the norms of rows", HG_ARRAY(pr->norms, pr->n)));
-        hg_points_norms(&pr->points, HINGE_F64, pr->norms, pr->threads);
-        HG_TRY(hg_equal_find(&pr->points, pr->threads, &pr->equal, err));
-    }
-    pr->points.equal = pr->equal;
     hg_problem_measure(pr);
+    if (row->of_distance)
+        HG_TRY(hg_equal_find(&pr->points, pr->threads, &pr->equal, err));
+    pr->points.equal = pr->equal;
     return HINGE_OK;
 }
 

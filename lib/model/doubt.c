@@ -170,31 +170,6 @@ bool hg_model_bounds(const hinge_model *m, const struct hg_doubt *doubt, double 
     return isfinite(least);
 }
 
-struct longest {
-    const hinge_model *model;
-    double nonzeros; /* atomic */
-};
-
-/* Counts features of shifted SVs that are not 0. */
-static void find_longest(void *arg, int thread, size_t first, size_t end)
-{
-    struct longest *l = arg;
-    const hinge_model *m = l->model;
-    struct hg_points points = hg_model_points(m, HINGE_F64);
-    (void)thread;
-    for (size_t i = first; i < end; i++) {
-        size_t count = 0, taken;
-        double x[256];
-        for (size_t c = 0; c < m->d; c += taken) {
-            taken = HG_MIN(m->d - c, sizeof x / sizeof *x);
-            hg_points_given(&points, i, c, taken, x);
-            for (size_t k = 0; k < taken; k++)
-                count += x[k] != (m->shift != NULL ? m->shift[c + k] : 0);
-        }
-        hg_raise(&l->nonzeros, (double)count);
-    }
-}
-
 /* Makes tangents to sqrt(t) K and t K, as functions of K, at some t: at k = k(t) they have the slopes sqrt(t) - k / (2
  * sqrt(t) slope(t)) and t - k / slope(t). These rise with t where they are not negative (kernel.h), so that none of the
  * tangents that do not fall meets the function again. */
@@ -212,23 +187,14 @@ static void derive_tangents(hinge_model *m)
     }
 }
 
-static double norm_of(const hinge_model *m, const struct hg_points *points, size_t i)
-{
-    return hg_kernel_row(m->kernel.type)->source == HG_FROM_DIFFERENCES ? hg_points_lengths(points, i).absolute
-           : m->norms != NULL                                           ? m->norms[i]
-                                                                        : hg_points_norm(points, i, HINGE_F64);
-}
-
 /* Derives what bounds need: coef_sum, the sum of |coef| of each problem; mixed, whether a row of coef has both signs
- * within a class, as sums of |coef| K are then not |sums of coef K|; largest_norm and most_nonzeros of shifted SVs;
- * far and tangents. */
-bool hg_model_derive_sizes(hinge_model *m, int threads)
+ * within a class, as sums of |coef| K are then not |sums of coef K|; what kernels of differences have for a norm; far
+ * and tangents. */
+bool hg_model_derive_sizes(hinge_model *m)
 {
     struct hg_points points = hg_model_points(m, HINGE_F64);
     m->coef_sum = hg_zalloc(m->n_problems, sizeof *m->coef_sum);
     m->mixed = false;
-    m->largest_norm = 0;
-    m->most_nonzeros = 0;
     for (size_t c = 0, sv = 0; m->coef_sum != NULL && c < hg_model_groups(m); sv += hg_model_group_sv(m, c++))
         for (size_t row = 0; row < hg_model_coef_rows(m); row++) {
             double sum = 0, size = 0, *of = &m->coef_sum[hg_coef_problem(m, c, row)];
@@ -239,12 +205,11 @@ bool hg_model_derive_sizes(hinge_model *m, int threads)
             *of += size;
             m->mixed = m->mixed || fabs(sum) < size * (1 - 1e-9);
         }
-    for (size_t i = 0; i < m->n_sv && m->sv != NULL && m->kernel.type != HINGE_USER; i++)
-        m->largest_norm = fmax(m->largest_norm, norm_of(m, &points, i));
+    bool differences = hg_kernel_row(m->kernel.type)->source == HG_FROM_DIFFERENCES;
+    m->largest_norm = differences ? 0 : m->largest_norm;
+    for (size_t i = 0; i < m->n_sv && differences; i++)
+        m->largest_norm = fmax(m->largest_norm, hg_points_lengths(&points, i).absolute);
     derive_tangents(m);
-    struct longest longest = { m, 0 };
-    hg_share(threads, m->sv != NULL ? m->n_sv : 0, 64, find_longest, &longest);
-    m->most_nonzeros = (size_t)longest.nonzeros;
     return m->coef_sum != NULL;
 }
 
@@ -324,13 +289,15 @@ double hg_model_may_doubt(const hinge_model *m, bool values)
  * be wrong by more than is promised. false: no memory. */
 bool hg_model_choose_f32(hinge_model *m)
 {
+    enum { MOST_VALUES = 1 << 19 }; /* of support vectors that are looked at, 16 vectors at least */
     m->f32_is_enough = m->f32_for_values = false;
     m->doubt = 0;
     m->beyond_f32 = hg_kernel_beyond_f32(&m->kernel, m->largest_norm);
     if (!hg_model_may_be_f32(m) || hg_model_is_small(m))
         return true;
     struct hg_points points = hg_model_points(m, HINGE_F64);
-    if (!hg_model_typical_doubt(m, &points, 16, 256, &m->doubt))
+    size_t few = HG_MAX(MOST_VALUES / HG_MAX(m->d, (size_t)1), (size_t)16);
+    if (!hg_model_typical_doubt(m, &points, 16, HG_MIN(few, (size_t)256), &m->doubt))
         return false;
     m->f32_for_values = m->doubt <= hg_model_may_doubt(m, true);
     bool labels = !hinge_task_info(m->task)->regresses && m->doubt <= hg_model_may_doubt(m, false);

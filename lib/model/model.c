@@ -183,7 +183,6 @@ static bool choose_shift(hinge_model *m, int threads)
         return true;
     bool wanted;
     struct hg_points points = hg_model_points(m, HINGE_F64);
-    points.nonzeros = hg_points_nonzeros(&points, threads);
     m->shift = hg_points_centre(&points, threads, &wanted);
     return m->shift != NULL || !wanted;
 }
@@ -223,14 +222,13 @@ static bool derive_equal(hinge_model *m, int threads)
 
 /* Takes panels also where GEMM would be as fast or a little faster, but the model is small: examples come one by one
  * then, and GEMM packs all SVs anew for each. */
-static bool wants_panels(hinge_model *m, const struct hg_points *sv, hinge_dtype type, int threads)
+static bool wants_panels(hinge_model *m, hinge_dtype type)
 {
     int level = hg_cpu_level(0);
-    double nonzeros = hg_points_nonzeros(sv, threads);
-    m->dense = hg_lists_are_dense(nonzeros, m->d);
+    m->dense = hg_lists_are_dense(m->nonzeros, m->d);
     if (m->n_sv < hg_panel_cols(type) / 4) /* panels would be mostly empty */
         return false;
-    return hg_lists_win(nonzeros, m->d, type, level) || (hg_model_is_small(m) && m->d <= HG_STRETCH && level >= 3);
+    return hg_lists_win(m->nonzeros, m->d, type, level) || (hg_model_is_small(m) && m->d <= HG_STRETCH && level >= 3);
 }
 
 struct derivation { /* of support vectors in another layout */
@@ -283,7 +281,7 @@ static bool derive_integers(hinge_model *m, const struct hg_points *sv, int thre
         return true;
     if (hg_integers_init(&m->integers, sv, false, level, threads, NULL) != HINGE_OK)
         return false;
-    if (!hg_integers_win(&m->kernel, &m->integers, hg_points_nonzeros(sv, threads), HINGE_F32, level)) {
+    if (!hg_integers_win(&m->kernel, &m->integers, m->nonzeros, HINGE_F32, level)) {
         hg_integers_free(&m->integers);
         return true;
     }
@@ -302,7 +300,7 @@ static bool derive_panels(hinge_model *m, const struct hg_points *sv, int thread
 {
     hinge_dtype type = m->f32_is_enough ? HINGE_F32 : HINGE_F64;
     size_t ld = HG_MAX(m->d, (size_t)1), size = hg_size_of(type), width = hg_panel_cols(type);
-    m->lists = wants_panels(m, sv, type, threads);
+    m->lists = wants_panels(m, type);
     if (!derive_integers(m, sv, threads))
         return false;
     if (!m->lists || m->panels != NULL)
@@ -315,16 +313,20 @@ static bool derive_panels(hinge_model *m, const struct hg_points *sv, int thread
     return rows != NULL && panels != NULL;
 }
 
-/* Makes norms of the shifted SVs, in f64 and of the vectors as rounded to f32. */
-static bool derive_norms(hinge_model *m, int threads)
+/* Measures the shifted SVs: norms, in f64 and as rounded to f32, which kernels of the distance keep, and how many of
+ * their values are not 0. */
+static bool measure(hinge_model *m, int threads)
 {
-    if (!hg_kernel_row(m->kernel.type)->of_distance)
-        return true;
-    struct hg_points f64 = hg_model_points(m, HINGE_F64);
-    if (!HG_ROOM(HG_ARRAY(m->norms, m->n_sv), HG_ARRAY(m->norms32, m->n_sv)))
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    if (hg_kernel_row(m->kernel.type)->of_distance &&
+        !HG_ROOM(HG_ARRAY(m->norms, m->n_sv), HG_ARRAY(m->norms32, m->n_sv)))
         return false;
-    hg_points_norms(&f64, HINGE_F64, m->norms, threads);
-    hg_points_norms(&f64, HINGE_F32, m->norms32, threads);
+    struct hg_survey survey = { .norms = m->norms, .norms32 = m->norms32 };
+    if (m->sv != NULL)
+        hg_points_survey(&points, &survey, threads);
+    m->largest_norm = m->kernel.type == HINGE_USER ? 0 : survey.largest;
+    m->nonzeros = survey.nonzeros;
+    m->most_nonzeros = survey.most_nonzeros;
     return true;
 }
 
@@ -379,13 +381,13 @@ hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)
 {
     threads = hg_team_size(threads, (double)m->n_sv * (double)m->d);
     bool ok = hg_model_narrow(m, threads) && choose_shift(m, threads);
-    ok = ok && derive_norms(m, threads) && derive_equal(m, threads);
+    ok = ok && measure(m, threads) && derive_equal(m, threads);
     hinge_status status = ok ? hg_model_merge(m, threads, &m->merged, err) : HINGE_OK;
     if (m->merged != NULL || m->seen == NULL)
         hg_equal_table_free(&m->equal);
     if (status != HINGE_OK || m->merged != NULL)
         return status;
-    if (!ok || !hg_model_derive_sizes(m, threads) || !derive_f32(m, threads) || !collapse_linear(m))
+    if (!ok || !hg_model_derive_sizes(m) || !derive_f32(m, threads) || !collapse_linear(m))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features", m->n_sv,
                        m->d);
     return HINGE_OK;

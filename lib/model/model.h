@@ -78,7 +78,8 @@ struct hinge_model {
     double *coef_sum;     /* [n_problems] of |coef| */
     bool mixed;           /* some row of coef has both signs within a class */
     double largest_norm;  /* of the shifted SVs, squared; kernels of differences: the largest sum of |z| */
-    size_t most_nonzeros; /* of a shifted SV: products that are 0 add no error to a dot product */
+    double nonzeros;      /* of a shifted SV, on average, as rounded to f32 */
+    size_t most_nonzeros; /* of any of them: products that are 0 add no error to a dot product */
     double far;           /* where K is a function of t (kernel.h): the root of t from which on it is 1e-38 or less */
     struct hg_tangent tangent[HG_TANGENTS];
     struct hg_equal_table equal; /* RBF: the SVs by their features */
@@ -97,9 +98,9 @@ struct hg_doubt hg_model_doubt(const hinge_model *model, const struct hg_lengths
 /* Makes bounds of the sums of |coef| K, in size [n_problems]; false: none is known. */
 bool hg_model_bounds(const hinge_model *model, const struct hg_doubt *doubt, double *size);
 
-/* Derive what bounds need of the model (coef_sum to most_nonzeros), and what precision "auto" begins with
+/* Derive what bounds need of the model (coef_sum to tangent), and what precision "auto" begins with
  * (f32_is_enough to beyond_f32); false: no memory. */
-bool hg_model_derive_sizes(hinge_model *model, int threads);
+bool hg_model_derive_sizes(hinge_model *model);
 bool hg_model_choose_f32(hinge_model *model);
 
 /* Does what hinge_model_set_scaling does, with factor, offset, origin and base, each NULL or [d]. */

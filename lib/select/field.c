@@ -85,8 +85,6 @@ static hinge_status centre_linear(struct hg_problem *pr, hinge_error *err)
     if (pr->params.kernel.type != HINGE_LINEAR || !sums_to_0 || stays || pr->d == 0)
         return HINGE_OK;
     pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
-    if (pr->shift != NULL)
-        pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
     hg_problem_measure(pr);
     return pr->shift != NULL || !wanted ? HINGE_OK
                                         : hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
