@@ -316,6 +316,25 @@ TEST(test_second_without_curvature)
     assert_int_equal(loops->second_f64(200, g, down, 1, k, 1, diagonal, &unit), 200); /* b = 0 is not positive */
 }
 
+/* Where values of K are so large that their tau is next to nothing in units of them, slopes rank entries without
+ * curvature: the gains of all of them are no infinity. */
+TEST(test_second_of_large_values)
+{
+    const struct hg_unit large = { 1, 0x1p-110, HG_TAU * 0x1p-110 };
+    double g[200], down[200], k64[200];
+    float g32[200], down32[200], k32[200], diagonal[200];
+    for (size_t at = 0; at < 200; at++) {
+        for (size_t j = 0; j < 200; j++) {
+            g[j] = g32[j] = j == at ? 1.5F : 1;
+            down[j] = down32[j] = 0;
+            k64[j] = 0x1p110;
+            k32[j] = diagonal[j] = 1;
+        }
+        assert_int_equal(loops->second_f64(200, g, down, 0, k64, 0x1p110, diagonal, &large), at);
+        assert_int_equal(loops->second_narrow(200, g32, down32, 0, k32, 1, diagonal, large.tau), at);
+    }
+}
+
 /* ---- in f32 ---------------------------------------------------------------------------------------------- */
 
 static void to_narrow(float *to, const double *from, size_t n)

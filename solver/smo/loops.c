@@ -147,6 +147,10 @@ STEP(step_f64, double, double, place, DBL_MAX)
 
 /* ---- second-order choice; the gain only ranks, so f32 is enough -------------------------------------------------- */
 
+/* The least curvature that gains are ranked by, whatever tau is: by less of it they would be infinite, all of one rank,
+ * and a processor takes some hundred cycles to divide by a subnormal number. */
+static const float LEAST = 16 * FLT_MIN;
+
 /* Returns the first place of a value that is there. */
 static size_t first_of(size_t n, const float *values, float value)
 {
@@ -174,7 +178,7 @@ static size_t first_of(size_t n, const float *values, float value)
     {                                                                                                          \
         SUM low = (SUM)fi, of_f = (SUM)(F);                                                                    \
         REAL of_k = (REAL)(K);                                                                                 \
-        float best = 0, k0 = (float)(kii * (double)of_k), tau = (float)(TAU);                                  \
+        float best = 0, k0 = (float)(kii * (double)of_k), tau = fmaxf((float)(TAU), LEAST);                    \
         size_t best_j = n;                                                                                     \
         for (size_t b = 0; b < n; b += BLOCK) {                                                                \
             size_t count = b + BLOCK < n ? BLOCK : n - b;                                                      \
@@ -253,7 +257,8 @@ static struct hg_extremes step_narrow(size_t n, float *restrict g, double di, co
 static size_t second_narrow(size_t n, const float *g, const float *down, double fi, const float *ki, double kii,
                             const float *diagonal, double least)
 {
-    const __m512 two = _mm512_set1_ps(2), k0 = _mm512_set1_ps((float)kii), tau = _mm512_set1_ps((float)least);
+    const __m512 two = _mm512_set1_ps(2), k0 = _mm512_set1_ps((float)kii);
+    const __m512 tau = _mm512_set1_ps(fmaxf((float)least, LEAST));
     __m512 best = _mm512_setzero_ps(), fi_16 = _mm512_set1_ps((float)fi);
     __m512i here = _mm512_loadu_si512(lanes), at = here;
     for (size_t j = 0; j < n; j += 16, here = _mm512_add_epi32(here, _mm512_set1_epi32(16))) {
