@@ -24,8 +24,7 @@ size_t hg_blocks_of_lanes(const struct hg_training *t)
     const struct hg_problem *pr = &t->distinct.problem;
     bool goes = t->interior && pr->targets != NULL && t->problem.n_problems > 1 && p->kernel.type == HINGE_LINEAR &&
                 pr->d <= HG_MIN((size_t)HG_LANES_COLS, pr->n) && p->rank == 0 && p->max_iter == 0 &&
-                !hg_params_hard_tube(p) && t->peers == NULL && t->refold == NULL &&
-                (t->threads == 1 || hg_side_by_side(t));
+                !hg_params_hard_tube(p) && t->peers == NULL && t->refold == NULL;
     return goes ? (t->problem.n_problems + at_once(t) - 1) / at_once(t) : 0;
 }
 

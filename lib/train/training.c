@@ -186,7 +186,7 @@ static hinge_status solve_all(struct hg_training *t, hinge_error *err)
     HG_TRY(hg_begin_together(t, err));
     size_t blocks = hg_blocks_of_lanes(t);
     if (blocks > 0)
-        return hg_each(blocks, true, t->threads, hg_solve_lanes, t, err);
+        return hg_each(blocks, hg_side_by_side(t), t->threads, hg_solve_lanes, t, err);
     return hg_each(t->problem.n_problems, hg_side_by_side(t), t->threads, hg_solve_problem, t, err);
 }
 
