@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_release.py SOURCE: scripts/release, on a git repository of its own that holds the source: what it refuses, with
 nothing left behind; the tarball has the files of git, byte for byte, and their modes; sums, recipes and the changelog's
-section are those that Python makes. Exit 77 without git."""
+section are those that Python makes; the same commit gives the same. Exit 77 without git."""
 import hashlib
 import os
 import re
@@ -108,6 +108,10 @@ def main(room):
         sys.exit(f"release {' '.join(QUICK)}: status {status}: {text}")
     check_made(folder, made, version)
     refused(folder, "there already", *QUICK, made)
+    again = os.path.join(room, "out", "again")
+    status, text = release(folder, *QUICK, again)
+    if status or read(again, "SHA256SUMS") != read(made, "SHA256SUMS"):
+        wrong.append(f"the same commit gives another tarball: {text}")
     if git(folder, "status", "--porcelain"):
         wrong.append("the source is not as it was")
 
