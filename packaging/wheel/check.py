@@ -94,14 +94,14 @@ def trains_by(wheel, python, platforms):
 
 def main(path, python):
     name = os.path.basename(path)
-    tags = re.fullmatch(r"hinge-[\d.]+-cp310-abi3-(.*)\.whl", name)
+    tags = re.fullmatch(r"hinge-[\d.]+-(?:cp310-abi3|(cp3\d+)-\1t)-(.*)\.whl", name)
     for pattern, others in TAGS.items():
-        found = re.fullmatch(pattern, tags[1]) if tags else None
+        found = re.fullmatch(pattern, tags[2]) if tags else None
         if found:
             platforms = [tag.format(found[1]) for tag in others]
             break
     else:
-        return f"{name}: tags other than cp310-abi3 and " + ", ".join(TAGS)
+        return f"{name}: tags other than cp310-abi3, or cp313-cp313t and later, and " + ", ".join(TAGS)
     with zipfile.ZipFile(path) as wheel:
         files = wheel.namelist()
         for entry in files:
@@ -119,7 +119,7 @@ def main(path, python):
     elif found[1] == platform.machine() and "manylinux" in name:
         trains(os.path.abspath(path))
     else:
-        print(f"not run: it is for {tags[1]}")
+        print(f"not run: it is for {tags[2]}")
     return "\n".join(f"{name}: {what}" for what in wrong)
 
 
