@@ -1,4 +1,5 @@
 /* Manifests: what their files hold is read as one file that has the rows of all, one file's after the other's. */
+#include "hg_config.h"
 #include "test/support.h"
 
 #include <hinge/io.h>
@@ -63,9 +64,11 @@ TEST(test_text)
     check_as("a\nb\nc d\n", "whole", "1 1:2\n-1 2:3\n1 4:7\n-1 1:1 2:2\n1\n", (hinge_data_options){ 0 });
     check_as("# two\r\n\n  b \r\n\ta", "whole", "1 4:7\n1 1:2\n-1 2:3\n", (hinge_data_options){ .min_cols = 9 });
     check_as("b", "whole", "1 4:7\n", (hinge_data_options){ .drop_empty = 1 });
-    snprintf(command, sizeof command, "gzip -f -k '%s'", path_of("a"));
-    assert_int_equal(system(command), 0);
-    snprintf(lines, sizeof lines, "%s\nb\na\n", path_of("a.gz")); /* the way from / on */
+    if (HG_HAVE_ZLIB) {
+        snprintf(command, sizeof command, "gzip -f -k '%s'", path_of("a"));
+        assert_int_equal(system(command), 0);
+    }
+    snprintf(lines, sizeof lines, "%s\nb\na\n", path_of(HG_HAVE_ZLIB ? "a.gz" : "a")); /* the way from / on */
     check_as(lines, "whole", "1 1:2\n-1 2:3\n1 4:7\n1 1:2\n-1 2:3\n", (hinge_data_options){ 0 });
 }
 
