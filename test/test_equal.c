@@ -204,7 +204,7 @@ static int all_cores(const char *self)
         if (cores[k].level <= hg_cpu_level(0) && (in_full() || k % 2 == 1)) { /* or one of each level */
             char command[4096];
             setenv("OPENBLAS_CORETYPE", cores[k].name, 1);
-            snprintf(command, sizeof command, "'%s' this", self);
+            snprintf(command, sizeof command, "\"%s\" this", self);
             printf("%s\n", cores[k].name);
             fflush(stdout);
             failed |= system(command) != 0;

@@ -302,6 +302,12 @@ struct user {
     bool ok;
 };
 
+#ifdef _WIN32 /* does not replace a file that somebody reads */
+enum { REFUSES = true };
+#else
+enum { REFUSES = false };
+#endif
+
 static void *use_file(void *arg)
 {
     struct user *user = arg;
@@ -309,12 +315,12 @@ static void *use_file(void *arg)
     for (int i = 0; i < 50; i++) {
         hinge_model *model = NULL;
         struct text text = { NULL, 0 };
-        if (user->model != NULL) {
-            user->ok = user->ok && hinge_model_save(user->model, user->path, NULL) == HINGE_OK;
+        hinge_status status = user->model != NULL ? hinge_model_save(user->model, user->path, NULL)
+                                                  : hinge_model_load(&model, user->path, NULL, NULL);
+        user->ok = user->ok && (status == HINGE_OK || (REFUSES && status == HINGE_EIO));
+        if (model == NULL)
             continue;
-        }
-        user->ok = user->ok && hinge_model_load(&model, user->path, NULL, NULL) == HINGE_OK &&
-                   hinge_model_format(model, &text.bytes, &text.size, NULL) == HINGE_OK &&
+        user->ok = user->ok && hinge_model_format(model, &text.bytes, &text.size, NULL) == HINGE_OK &&
                    (same_text(text, user->either[0]) || same_text(text, user->either[1]));
         hinge_free(text.bytes);
         hinge_model_free(model);
