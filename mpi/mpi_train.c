@@ -289,11 +289,9 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     if (options->certificate != NULL)
         *options->certificate = (hinge_certificate){ 0 };
     hinge_status status = hm_agree(net, hm_check_rows(x, y, params, err), err);
-    if (status == HINGE_OK && hm_fits(net, x, params, options))
-        status = hm_train_shared(net, x, y, params, options, &made, &r, err);
-    else if (status == HINGE_OK)
-        status = train_dealt(net, x, y, params, options, &made, &r, err);
-    if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
+    bool shared = status == HINGE_OK && hm_fits(net, x, params, options);
+    HG_THEN(status, (shared ? hm_train_shared : train_dealt)(net, x, y, params, options, &made, &r, err));
+    if (status == HINGE_OK && params->probability && !shared && !hg_ended_early(r.outcome)) {
         status = hm_calibrate(net, x, y, params, options, begin, made, &r.outcome, err);
         r.seconds = hg_now() - begin;
     }

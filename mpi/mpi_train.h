@@ -25,6 +25,10 @@ bool hm_fits(const struct hm_net *net, const hinge_matrix *x, const hinge_params
 hinge_status hm_train_shared(const struct hm_net *net, const hinge_matrix *x, const double *y,
                              const hinge_params *params, const struct hm_options *options, hinge_model **model,
                              hinge_report *report, hinge_error *err);
+/* Cross-validates so: each rank gets the predictions of its own rows, and the same report (NULL: not wanted). */
+hinge_status hm_cross_validate_shared(const struct hm_net *net, const hinge_matrix *x, const double *y,
+                                      const hinge_params *params, size_t folds, double *predictions,
+                                      hinge_report *report, hinge_error *err);
 /* Predicts values as hinge_predict's decisions or, where probable, hinge_predict_probability's probabilities */
 hinge_status hm_predict(const struct hm_net *net, const hinge_model *model, const hinge_matrix *x,
                         const hinge_predict_options *options, bool probable, double *labels, double *values,

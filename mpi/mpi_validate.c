@@ -1,7 +1,7 @@
 /*
- * Folds over ranks: rank 0 runs hinge's own cross-validation, calibration and selection (lib/folds/validate.c,
- * lib/folds/calibrate.c, lib/select) on the labels and weights of all rows, and has all ranks train and predict: it
- * tells each what its rows are to be.
+ * Folds of rows that are dealt: rank 0 runs hinge's own cross-validation, calibration and selection
+ * (lib/folds/validate.c, lib/folds/calibrate.c, lib/select) on the labels and weights of all rows, and has all ranks
+ * train and predict: it tells each what its rows are to be.
  */
 #include "lib/folds/folds.h"
 #include "lib/data/params.h"
@@ -357,8 +357,9 @@ static hinge_status command(struct rank_folds *v, hinge_error *err)
         }
         status = v->select != NULL ? select_by_ranks(v, &x, &p, err)
                  : v->model != NULL
-                     ? hg_calibrate_by_folds(&v->others, NULL, v->model, &x, v->all_y, &p, v->begin, v->outcome, err)
-                     : hg_cross_validate(&v->others, &x, v->all_y, &p, v->folds, v->predictions, v->report, err);
+                     ? hg_calibrate_by_folds(&v->others, NULL, NULL, v->model, &x, v->all_y, &p, v->begin, v->outcome,
+                                             err)
+                     : hg_cross_validate(&v->others, NULL, &x, v->all_y, &p, v->folds, v->predictions, v->report, err);
         v->order = (struct order){ .ends = 1 };
         share_order(v);
     }
@@ -375,7 +376,6 @@ static hinge_status refuse_options(const struct hm_options *o, hinge_error *err)
 static hinge_status check(const struct rank_folds *v, const double *predictions, hinge_error *err)
 {
     const struct hm_options *o = &v->options;
-    hinge_params resolved;
     if (v->params == NULL || v->x == NULL)
         return hg_fail(err, HINGE_EINVAL, "%s: NULL", v->x == NULL ? "x" : "params");
     if (predictions == NULL && v->x->rows > 0)
@@ -383,7 +383,12 @@ static hinge_status check(const struct rank_folds *v, const double *predictions,
     HG_TRY(refuse_options(o, err));
     if (v->params->probability)
         return hg_fail(err, HINGE_EINVAL, "probability: folds over ranks are scored by labels alone");
-    HG_TRY(hm_check_rows(v->x, v->y, v->params, err));
+    return hm_check_rows(v->x, v->y, v->params, err);
+}
+
+static hinge_status check_dealt(const struct rank_folds *v, hinge_error *err)
+{
+    hinge_params resolved;
     return hm_check_params(v->params, HG_MAX(v->x->rows, (size_t)1), v->x->cols, &resolved, err);
 }
 
@@ -413,6 +418,9 @@ hinge_status hm_cross_validate(const struct hm_net *net, const hinge_matrix *x, 
                             .folds = folds, .report = &sum };
     hg_ok(err);
     HG_TRY(hm_agree(net, check(&v, predictions, err), err));
+    if (hm_fits(net, x, params, options))
+        return hm_cross_validate_shared(net, x, y, params, folds, predictions, report, err);
+    HG_TRY(hm_agree(net, check_dealt(&v, err), err));
     hinge_status status = open_folds(&v, err);
     HG_THEN(status, command(&v, err));
     HG_THEN(status, share_predictions(&v, predictions, err));

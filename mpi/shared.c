@@ -1,7 +1,7 @@
 /*
- * Trainings whose rows fit each rank: all ranks have all rows, and train by hinge's own training with peers
- * (lib/rows/peers.h). Of one two-class problem they share the kernel rows, of several each solves some. What comes out
- * is the same for any number of them.
+ * Trainings, and their folds, whose rows fit each rank: all ranks have all rows, and train by hinge's own training with
+ * peers (lib/rows/peers.h). Of one two-class problem they share the kernel rows, of several each solves some. What
+ * comes out is the same for any number of them.
  */
 #include "lib/data/params.h"
 #include "lib/folds/folds.h"
@@ -354,41 +354,64 @@ static hinge_status certify(const struct shared *s, const hinge_model *model, co
     return HINGE_OK;
 }
 
-static hinge_status train(struct shared *s, const double *y, const hinge_params *p, const struct hm_options *options,
-                          hinge_model **model, hinge_report *report, hinge_error *err)
+static void open_peers(struct shared *s, const hinge_params *p)
 {
-    struct hg_peers *peers = &s->peers;
-    const struct hm_machines machines = hm_ask_machines(s->net, p);
-    *peers = (struct hg_peers){ .rank = (size_t)s->net->rank,
-                                .count = (size_t)s->net->ranks,
-                                .memory = machines.least,
-                                .arg = s,
-                                .bring = bring,
-                                .collect = collect,
-                                .keep = s->kept != NULL ? keep : NULL,
-                                .take = take,
-                                .deadline = p->time_limit > 0 ? hg_now() + p->time_limit : 0 };
-    hm_count_as(s->net, HM_SOLVING);
-    hinge_status status = hg_train_by_peers(peers, model, &s->x, y, p, report, err);
-    hm_count_as(s->net, HM_REST);
-    if (status == HINGE_OK && s->net->traffic != NULL)
-        s->net->traffic->values = report->kernel_values - peers->spared;
-    if (peers->failed != HINGE_OK) {
-        if (err != NULL)
-            *err = peers->err;
-        return peers->failed;
-    }
-    if (s->unsaved.status != HINGE_OK) {
-        status = s->unsaved.status;
-        if (err != NULL)
-            *err = s->unsaved;
-    }
+    s->peers = (struct hg_peers){ .rank = (size_t)s->net->rank,
+                                  .count = (size_t)s->net->ranks,
+                                  .memory = hm_ask_machines(s->net, p).least,
+                                  .arg = s,
+                                  .bring = bring,
+                                  .collect = collect,
+                                  .keep = s->kept != NULL ? keep : NULL,
+                                  .take = take,
+                                  .deadline = p->time_limit > 0 ? hg_now() + p->time_limit : 0 };
+}
+
+/* Ends a call of hinge's own with peers: what one rank came to, all do. */
+static hinge_status settle(struct shared *s, hinge_status status, hinge_report *report, hinge_error *err)
+{
+    const hinge_error *told = s->peers.failed != HINGE_OK     ? &s->peers.err
+                              : s->unsaved.status != HINGE_OK ? &s->unsaved
+                                                              : NULL;
+    if (told != NULL && err != NULL)
+        *err = *told;
+    if (s->peers.failed != HINGE_OK) /* on all */
+        return s->peers.failed;
     struct hm_sum sum = { .most = { [1] = { s->restored, 0 } } };
-    HG_TRY(hm_agreed_with(s->net, status, &sum, err));
+    HG_TRY(hm_agreed_with(s->net, told != NULL ? told->status : status, &sum, err));
     hg_tell_path(report, ", %d ranks", s->net->ranks);
     if (sum.most[1].key != 0)
         hg_tell_path(report, ", from a checkpoint");
-    return options->certificate != NULL ? certify(s, *model, y, p, options->certificate, err) : HINGE_OK;
+    return HINGE_OK;
+}
+
+static const double *labels_of(const struct shared *s, const hinge_params *p)
+{
+    return hinge_task_info(p->task)->one_class ? NULL : s->column;
+}
+
+static hinge_status train(struct shared *s, const hinge_params *p, const struct hm_options *options,
+                          hinge_model **model, hinge_report *report, hinge_error *err)
+{
+    open_peers(s, p);
+    hm_count_as(s->net, HM_SOLVING);
+    hinge_status status = hg_train_by_peers(&s->peers, model, &s->x, labels_of(s, p), p, report, err);
+    hm_count_as(s->net, HM_REST);
+    if (status == HINGE_OK && s->net->traffic != NULL)
+        s->net->traffic->values = report->kernel_values - s->peers.spared;
+    HG_TRY(settle(s, status, report, err));
+    return options->certificate != NULL ? certify(s, *model, labels_of(s, p), p, options->certificate, err) : HINGE_OK;
+}
+
+static void close_shared(struct shared *s)
+{
+    hg_free((void *)s->x.data);
+    hg_free(s->column);
+    hg_free(s->start);
+    hg_free(s->index);
+    hg_free(s->mine);
+    hg_free(s->kept);
+    pthread_mutex_destroy(&s->lock);
 }
 
 hinge_status hm_train_shared(const struct hm_net *net, const hinge_matrix *x, const double *y,
@@ -400,17 +423,47 @@ hinge_status hm_train_shared(const struct hm_net *net, const hinge_matrix *x, co
     pthread_mutex_init(&s.lock, NULL);
     hinge_status status = gather(&s, x, y, &p, err);
     HG_THEN(status, open_checkpoints(&s, &p, options, err));
-    HG_THEN(status, train(&s, hinge_task_info(p.task)->one_class ? NULL : s.column, &p, options, model, report, err));
+    HG_THEN(status, train(&s, &p, options, model, report, err));
     if (net->rank != 0) {
         hinge_model_free(*model);
         *model = NULL;
     }
-    hg_free((void *)s.x.data);
-    hg_free(s.column);
-    hg_free(s.start);
-    hg_free(s.index);
-    hg_free(s.mine);
-    hg_free(s.kept);
-    pthread_mutex_destroy(&s.lock);
+    close_shared(&s);
+    return status;
+}
+
+/* first: of this rank's rows */
+static hinge_status validate(struct shared *s, const hinge_params *p, size_t folds, size_t first, size_t rows,
+                             double *predictions, hinge_report *report, hinge_error *err)
+{
+    hinge_report r = { 0 };
+    double *all;
+    HG_TRY(HM_MAKE(s->net, err, "predictions", HG_ARRAY(all, s->x.rows)));
+    open_peers(s, p);
+    hinge_status status = hg_cross_validate(NULL, &s->peers, &s->x, labels_of(s, p), p, folds, all, &r, err);
+    status = settle(s, status, &r, err);
+    if (status == HINGE_OK && rows > 0)
+        memcpy(predictions, all + first, rows * sizeof *all);
+    if (status == HINGE_OK && report != NULL)
+        *report = r;
+    hg_free(all);
+    return status;
+}
+
+hinge_status hm_cross_validate_shared(const struct hm_net *net, const hinge_matrix *x, const double *y,
+                                      const hinge_params *params, size_t folds, double *predictions,
+                                      hinge_report *report, hinge_error *err)
+{
+    struct shared s = { .net = net };
+    hinge_params p = *params;
+    size_t first = 0;
+    p.beta0 = NULL;
+    pthread_mutex_init(&s.lock, NULL);
+    hm_sizes(net, x->rows);
+    for (int r = 0; r < net->rank; r++)
+        first += net->sizes[r];
+    hinge_status status = gather(&s, x, y, &p, err);
+    HG_THEN(status, validate(&s, &p, folds, first, x->rows, predictions, report, err));
+    close_shared(&s);
     return status;
 }

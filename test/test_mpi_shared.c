@@ -27,6 +27,8 @@ struct job {
     struct hm_traffic traffic[MOST_RANKS];
     hinge_error err[MOST_RANKS];
     double values[MOST_RANKS]; /* that each rank's kernel made; of a kernel of the user's own */
+    size_t folds;              /* 0: it is a training, not a cross-validation */
+    double *predictions;       /* [n] of the latter */
 };
 
 static struct job job_of(const struct set *set, hinge_params params)
@@ -90,14 +92,17 @@ static void train_rank(const struct hm_net *net, void *arg)
     if (params.kernel.type == HINGE_USER) /* has no certificate by a model that ends with its cookie */
         options.certificate = NULL;
     hinge_error *err = &t->err[net->rank];
-    hinge_status status = hm_train(net, &x, mine.y, &params, &options, &model, &report, err);
+    const struct hm_options plain = { 0 };
+    hinge_status status = t->folds > 0 ? hm_cross_validate(net, &x, mine.y, &params, t->folds, &plain,
+                                                           t->predictions + first, &report, err)
+                                       : hm_train(net, &x, mine.y, &params, &options, &model, &report, err);
     assert_int_equal(status, err->status);
     t->values[net->rank] = counted.values;
     if (net->rank != 0) {
         assert_null(model);
         return;
     }
-    t->model = given_back(model);
+    t->model = model != NULL ? given_back(model) : NULL;
     t->report = report;
     if (options.certificate != NULL)
         t->certificate = *options.certificate;
@@ -407,10 +412,149 @@ TEST(test_bad_checkpoints)
     }
 }
 
+/* Predicts by 1 to 5 and 8 ranks the same, and as hinge_cross_validate does; `way` is how, as reports name it. */
+static void check_folds(struct job job, const char *way, double tolerance)
+{
+    size_t n = job.set->n;
+    hinge_matrix x = set_matrix(job.set);
+    hinge_params params = job.params;
+    hinge_report report;
+    double *truth = get(3 * n, sizeof *truth), *one = truth + n;
+    job.folds = 5;
+    params.weights = job.weights;
+    assert_int_equal(hinge_cross_validate(&x, job.set->y, &params, job.folds, truth, &report, NULL), HINGE_OK);
+    assert_non_null(strstr(report.path, way));
+    for (int ranks = 1; ranks <= MOST_RANKS; ranks = ranks < 5 ? ranks + 1 : ranks + 3) {
+        job.predictions = ranks == 1 ? one : one + n;
+        job.params.threads = 1 + ranks % 2;
+        run_ranks(ranks, train_rank, &job);
+        assert_string_equal(job.err[0].text, "");
+        assert_memory_equal(job.predictions, one, n * sizeof *one);
+        assert_non_null(strstr(job.report.path, job.params.threads == 1 ? way : " folds "));
+        assert_int_equal(job.report.outcome, report.outcome);
+        assert_close((double)job.report.iterations, (double)report.iterations, 0.1);
+        assert_close(job.report.objective, report.objective, 1e-3);
+    }
+    if (tolerance == 0)
+        assert_true(share_equal(one, truth, n) >= 0.995);
+    else
+        assert_true(largest_difference(one, truth, n) <= tolerance);
+}
+
+TEST(test_folds)
+{
+    const double labels[] = { 4, -1, 2 };
+    const hinge_scaling unit = { .lower = 0, .upper = 1 };
+    struct set set = set_two_class(7100001, 900, 5, 2), blobs = set_blobs(7100002, 900, 4, 3, labels, 1.5);
+    struct set line = set_regression(7100003, 800, 4);
+    double weights[900];
+    for (size_t i = 0; i < 900; i++)
+        weights[i] = i % 6 == 0 ? 0 : 0.5 + (double)(i % 5);
+    struct job job = job_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.2), 10));
+    check_folds(job, "5 folds from its solution", 0);
+    job.set = &blobs;
+    check_folds(job, "5 folds from its solution", 0);
+    job.params.multiclass = HINGE_ONE_VS_REST;
+    check_folds(job, "5 folds from its solution", 0);
+    job.weights = weights;
+    check_folds(job, "5 folds in turn", 0);
+    job.params.scaling = &unit;
+    job.params.kernel.gamma = 3;
+    check_folds(job, "5 folds in turn", 0);
+    job = job_of(&set, params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.2), 1));
+    job.params.nu = 0.3;
+    check_folds(job, "5 folds in turn", 0);
+    job = job_of(&line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1));
+    check_folds(job, "5 folds from its solution", 5e-3);
+}
+
+/* Of five folds each of five ranks makes the values of one. */
+TEST(test_shares_of_folds)
+{
+    struct set set = set_two_class(7100004, 600, 5, 2);
+    double predictions[600], all = 0, most = 0;
+    struct job job = job_of(&set, params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.2), 1));
+    job.params.nu = 0.3;
+    job.params.kernel.type = HINGE_USER;
+    job.folds = 5;
+    job.predictions = predictions;
+    run_ranks(5, train_rank, &job);
+    assert_string_equal(job.err[0].text, "");
+    for (int k = 0; k < 5; most = HG_MAX(most, job.values[k]), k++)
+        all += job.values[k];
+    assert_true(most <= 0.3 * all);
+}
+
+/* Probabilities: the same model by 1 to 3 and 8 ranks, and hinge_train's but for eps. */
+static void check_calibration(struct job job)
+{
+    size_t n = job.set->n;
+    hinge_matrix x = set_matrix(job.set);
+    job.params.probability = 1;
+    job.params.eps = 1e-6;
+    job.params.precision = HINGE_PRECISION_F64;
+    hinge_params params = job.params;
+    params.weights = job.weights;
+    hinge_model *plain = fit(job.set, &params, NULL), *one = NULL;
+    for (int ranks = 1; ranks <= MOST_RANKS; ranks = ranks < 3 ? ranks + 1 : ranks + 5) {
+        job.params.threads = 1 + ranks % 2;
+        run_ranks(ranks, train_rank, &job);
+        assert_string_equal(job.err[0].text, "");
+        one = one != NULL ? one : job.model;
+        assert_same_model(one, job.model);
+    }
+    size_t k = hinge_model_n_classes(plain);
+    double *p = get(2 * n * k + 1, sizeof *p), *q = p + n * k;
+    if (hinge_model_laplace(plain, p, NULL) == HINGE_OK) {
+        assert_int_equal(hinge_model_laplace(one, p + 1, NULL), HINGE_OK);
+        assert_close(p[1], p[0], 1e-3);
+        return;
+    }
+    assert_int_equal(hinge_predict_probability(plain, &x, NULL, NULL, p, NULL), HINGE_OK);
+    assert_int_equal(hinge_predict_probability(one, &x, NULL, NULL, q, NULL), HINGE_OK);
+    assert_true(largest_difference(p, q, n * k) <= 1e-3);
+}
+
+TEST(test_calibration)
+{
+    const double labels[] = { 4, -1, 2 };
+    const hinge_scaling unit = { .lower = 0, .upper = 1 };
+    struct set set = set_two_class(7100005, 400, 4, 2), blobs = set_blobs(7100006, 400, 4, 3, labels, 2);
+    struct set line = set_regression(7100007, 300, 4);
+    double weights[400];
+    for (size_t i = 0; i < 400; i++)
+        weights[i] = i % 7 == 0 ? 0 : 0.5 + (double)(i % 5);
+    struct job job = job_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2));
+    check_calibration(job);
+    job.set = &blobs;
+    check_calibration(job);
+    job.params.multiclass = HINGE_ONE_VS_REST;
+    job.weights = weights;
+    job.params.scaling = &unit; /* each fold has its own */
+    check_calibration(job);
+    job = job_of(&blobs, params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.3), 1));
+    job.params.nu = 0.3;
+    check_calibration(job);
+    check_calibration(job_of(&line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1)));
+}
+
+static void check_failing(struct job job)
+{
+    for (job.failing_rank = 0; job.failing_rank < 3; job.failing_rank++) {
+        run_ranks(3, train_rank, &job);
+        for (int r = 0; r < 3; r++) {
+            assert_int_equal(job.err[r].status, HINGE_ECALLBACK);
+            assert_string_equal(job.err[r].text, job.err[0].text);
+        }
+    }
+}
+
 /* One rank's callback, kernel, or limit of time ends all of them alike. */
 TEST(test_ends)
 {
     const double labels[] = { 4, -1, 2 };
+    const hinge_scaling unit = { .lower = 0, .upper = 1 };
+    double predictions[1500];
     struct set set = set_two_class(5500009, 1500, 5, 2), blobs = set_blobs(5500010, 900, 4, 3, labels, 2);
     struct job job = job_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.1), 10));
     job.params.working_set = 40;
@@ -424,15 +568,32 @@ TEST(test_ends)
     run_ranks(3, train_rank, &job);
     assert_int_equal(job.report.outcome, HINGE_TIME_LIMIT);
     job.params.time_limit = 0;
-    job.params.kernel.type = HINGE_USER;
-    for (int several = 0; several < 2; several++) {
-        job.set = several ? &blobs : &set; /* whose pairs go to the ranks */
-        for (job.failing_rank = 0; job.failing_rank < 3; job.failing_rank++) {
-            run_ranks(3, train_rank, &job);
-            for (int r = 0; r < 3; r++) {
-                assert_int_equal(job.err[r].status, HINGE_ECALLBACK);
-                assert_string_equal(job.err[r].text, job.err[0].text);
-            }
-        }
+    job.folds = 4; /* at once, and one by one */
+    job.predictions = predictions;
+    for (int scales = 0; scales < 2; scales++) {
+        job.params.scaling = scales ? &unit : NULL;
+        job.stopped_rank = 2;
+        run_ranks(4, train_rank, &job);
+        assert_string_equal(job.err[0].text, "");
+        assert_int_equal(job.report.outcome, HINGE_STOPPED);
+        size_t missing = 0;
+        for (size_t i = 0; i < set.n; i++)
+            missing += isnan(predictions[i]);
+        assert_true(missing >= set.n / 4);
     }
+    job.params.scaling = NULL;
+    job.stopped_rank = -1;
+    job.params.kernel.type = HINGE_USER;
+    check_failing(job);
+    job.params.task = HINGE_NU_SVC;
+    job.params.nu = 0.3;
+    check_failing(job);
+    job.set = &blobs;
+    check_failing(job);
+    job.params.task = HINGE_C_SVC;
+    check_failing(job);
+    job.folds = 0;
+    check_failing(job); /* whose pairs go to the ranks */
+    job.set = &set;
+    check_failing(job);
 }

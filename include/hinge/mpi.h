@@ -59,8 +59,9 @@ typedef struct hinge_mpi_options {
  * it.
  * *model is set on rank 0, the others get NULL; report may be NULL. options may be NULL. The model is the same, bit for
  * bit, for any number of ranks and threads, at one cache_bytes, on processors of one kind.
- * params->probability: the model is calibrated as hinge_train does it, by the same folds of each two-class problem;
- * each fold is trained and predicted by all ranks. Rank 0 takes some 120 bytes for each row of all.
+ * params->probability: the model is calibrated as hinge_train does it, by the same folds of each two-class problem. Of
+ * rows that are dealt each fold is trained and predicted by all ranks, and rank 0 takes some 120 bytes for each row of
+ * all.
  * EINVAL: what hinge_train refuses; of rows that are dealt a precomputed kernel, a hard margin, the interior point. */
 HINGE_API hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double *y,
                                        const hinge_params *params, const hinge_mpi_options *options,
@@ -72,10 +73,13 @@ HINGE_API hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, con
 HINGE_API hinge_status hinge_mpi_forget(const char *folder, hinge_error *err);
 
 /* Cross-validates as hinge_cross_validate does, by folds that are the same: predictions[x->rows], the caller's, are of
- * this rank's rows. x, y and params are as for hinge_mpi_train, and all x have the same columns. One fold is trained
- * and predicted after the other, by all ranks each; predictions differ from hinge_cross_validate's as much as
- * params.eps lets them. Rank 0 takes some 120 bytes for each row of all. Of the options, which may be NULL,
- * tile alone may be set. report may be NULL; its n_sv is rank 0's alone. */
+ * this rank's rows. x, y and params are as for hinge_mpi_train, and all x have the same columns. Rows that are shared
+ * are cross-validated as hinge_cross_validate does: folds go on from the solution of all rows, which ranks find
+ * together, or each is trained by one rank. Of rows that are dealt one fold is trained and predicted after the other,
+ * by all ranks each; predictions differ from hinge_cross_validate's as much as params.eps lets them, and rank 0 takes
+ * some 120 bytes for each row of all. Of the options, which may be NULL, tile alone may be set. report may be NULL; of
+ * rows that are dealt its n_sv is rank 0's alone.
+ * EINVAL: what hinge_cross_validate refuses; params->probability; what rows that are dealt do without. */
 HINGE_API hinge_status hinge_mpi_cross_validate(MPI_Comm comm, const hinge_matrix *x, const double *y,
                                                 const hinge_params *params, size_t folds,
                                                 const hinge_mpi_options *options, double *predictions,

@@ -245,6 +245,45 @@ static bool fit_problems(const struct calibration *c, struct calibrated *result)
     return fitting.unsound == 0;
 }
 
+struct told { /* a decision value, by its place among all */
+    uint64_t at;
+    double value;
+};
+
+/* Brings what peers have decided to all, and how their jobs have ended. */
+static hinge_status share_decisions(struct calibration *c, hinge_status status, hinge_error *err)
+{
+    struct hg_refold *refold = c->refold;
+    size_t n = refold->start[c->problem->n_problems], count = 1, total;
+    void *all = NULL;
+    struct told *mine;
+    hinge_status made = HG_MAKE(err, "decision values", HG_ARRAY(mine, n + 1));
+    for (size_t p = 0; p < c->problem->n_problems && made == HINGE_OK; p++)
+        for (size_t k = refold->start[p]; k < refold->start[p + 1] && !refold->is_solved[p]; k++)
+            if (!isnan(refold->decision[k]))
+                mine[count++] = (struct told){ k, refold->decision[k] };
+    if (made == HINGE_OK)
+        mine[0] = (struct told){ UINT64_MAX, (double)c->ended };
+    status = hg_jobs_collect(&c->jobs, status, made == HINGE_OK ? mine : NULL, count * sizeof *mine, &all, &total, err);
+    for (const struct told *t = all; status == HINGE_OK && t < (const struct told *)all + total / sizeof *t; t++)
+        if (t->at == UINT64_MAX)
+            c->ended = hg_worse_outcome(c->ended, (hinge_outcome)t->value);
+        else
+            refold->decision[t->at] = t->value;
+    hg_free(mine);
+    hg_free(all);
+    return status;
+}
+
+/* Marks what is not decided yet. */
+static void forget_decisions(const struct calibration *c)
+{
+    struct hg_refold *refold = c->refold;
+    for (size_t p = 0; p < c->problem->n_problems; p++)
+        for (size_t k = refold->start[p]; k < refold->start[p + 1] && !refold->is_solved[p]; k++)
+            refold->decision[k] = NAN;
+}
+
 /* Trains each problem's folds and fits a sigmoid to what they say of the rows that they have not seen: values of rows
  * trained on would be too far from 0. Where a stop or the time limit ends the folds, the model stays as it is. */
 static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_error *err)
@@ -254,9 +293,12 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
     if (c->refold->start == NULL)
         HG_TRY(hg_refold_init(c->refold, pr, err));
     c->jobs.largest = hg_problem_largest(pr);
+    forget_decisions(c);
     hinge_status status = calibrated_init(&result, model, err);
     HG_THEN(status, hg_jobs_run(&c->jobs, NULL, err));
     c->ended = hg_jobs_ended(&c->jobs);
+    if (c->jobs.peers != NULL)
+        status = share_decisions(c, status, err);
     if (status == HINGE_OK && c->ended == HINGE_CONVERGED && fit_problems(c, &result))
         calibrated_install(&result, model);
     calibrated_free(&result);
@@ -285,9 +327,9 @@ static hinge_status by_training_rows(struct calibration *c, hinge_model *model, 
 
 /* Fits a scaling on each fold's training part, as the whole training fitted it on all rows; therefore the problem here
  * is made of rows as they are. */
-hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_refold *refold, hinge_model *model,
-                                   const hinge_matrix *x, const double *y, const hinge_params *params, double begin,
-                                   hinge_outcome *outcome, hinge_error *err)
+hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_peers *peers, struct hg_refold *refold,
+                                   hinge_model *model, const hinge_matrix *x, const double *y,
+                                   const hinge_params *params, double begin, hinge_outcome *outcome, hinge_error *err)
 {
     struct hg_problem problem;
     struct hg_refold nothing = { 0 };
@@ -300,6 +342,7 @@ hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_refold *r
     plain.scaling = params->scaling; /* fitted on each fold's training part */
     hinge_status status = HINGE_OK;
     c.jobs = (struct hg_jobs){ .others = others,
+                               .peers = peers,
                                .x = x,
                                .y = y,
                                .params = plain,

@@ -32,7 +32,7 @@ static hinge_status train_whole(struct hg_peers *peers, hinge_model **model, con
     HG_NEED(err, params, "params");
     HG_TRY(hg_scaled_init(&scaled, x, params, err));
     struct hg_refold refold = { .folds = HG_FOLDS, .eps = fold_eps(params) };
-    bool calibrates = params->probability && peers == NULL;
+    bool calibrates = params->probability != 0;
     bool refolds = calibrates && params->scaling == NULL; /* otherwise each fold has its own scaling */
     hinge_status status = hg_train(peers, &m, &scaled.x, y, targets, &scaled.params, refolds ? &refold : NULL, &r, err);
     if (status == HINGE_OK && params->scaling != NULL)
@@ -40,7 +40,7 @@ static hinge_status train_whole(struct hg_peers *peers, hinge_model **model, con
     r.memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
     hg_scaled_free(&scaled);
     if (status == HINGE_OK && calibrates && !hg_ended_early(r.outcome)) {
-        status = hg_calibrate_by_folds(NULL, &refold, m, x, y, params, begin, &r.outcome, err);
+        status = hg_calibrate_by_folds(NULL, peers, &refold, m, x, y, params, begin, &r.outcome, err);
         r.seconds = hg_now() - begin;
     }
     hg_free(refold.start);

@@ -5,11 +5,27 @@
  */
 #include "lib/folds/folds.h"
 #include "lib/base/team.h"
+#include "lib/rows/peers.h"
 
 #include <math.h>
 #include <string.h>
 
 /* ---- trainings that belong together ---------------------------------------------------------------------- */
+
+/* Counts the jobs of this process. */
+static size_t own_jobs(const struct hg_jobs *jobs)
+{
+    const struct hg_peers *peers = jobs->peers;
+    return peers == NULL                ? jobs->n_jobs
+           : peers->rank < jobs->n_jobs ? (jobs->n_jobs - peers->rank - 1) / peers->count + 1
+                                        : 0;
+}
+
+/* Returns the budget of each job's kernel rows; 0: that of any training. */
+static size_t budget_of(const struct hg_jobs *jobs)
+{
+    return jobs->params.cache_bytes > 0 || jobs->peers == NULL ? jobs->params.cache_bytes : jobs->peers->memory;
+}
 
 /* Says whether jobs run side by side: where `threads` of the largest problems fit the cache budget whole, and hardly a
  * thread would have nothing to do: of jobs of 2,048 examples and more, the last round must not leave more than a
@@ -17,13 +33,20 @@
 static bool side_by_side(const struct hg_jobs *jobs, int threads)
 {
     size_t n = jobs->largest + 64, t = (size_t)threads, bytes;
-    size_t budget = jobs->params.cache_bytes > 0 ? jobs->params.cache_bytes : hg_total_memory() / 2;
-    size_t rounds = (jobs->n_jobs + t - 1) / t;
-    if (threads < 2 || jobs->n_jobs < 2 || jobs->others != NULL)
+    size_t budget = budget_of(jobs) > 0 ? budget_of(jobs) : hg_total_memory() / 2, own = own_jobs(jobs);
+    size_t rounds = (own + t - 1) / t;
+    if (threads < 2 || own < 2 || jobs->others != NULL)
         return false;
     if (!hg_mul(n, n * sizeof(double), &bytes) || !hg_mul(bytes, t, &bytes) || bytes > budget)
         return false;
-    return jobs->largest < 2048 || 4 * jobs->n_jobs >= 3 * rounds * t;
+    return jobs->largest < 2048 || 4 * own >= 3 * rounds * t;
+}
+
+static hinge_status run_own(void *arg, int thread, size_t k, int threads, hinge_error *err)
+{
+    const struct hg_jobs *jobs = arg;
+    size_t number = jobs->peers != NULL ? k * jobs->peers->count + jobs->peers->rank : k;
+    return jobs->job(jobs->arg, thread, number, threads, err);
 }
 
 hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err)
@@ -31,11 +54,22 @@ hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err)
     int threads = hg_threads(jobs->params.threads);
     bool together = side_by_side(jobs, threads);
     pthread_mutex_init(&jobs->lock, NULL);
-    hinge_status status = hg_each(jobs->n_jobs, together, threads, jobs->job, jobs->arg, err);
+    hinge_status status = hg_each(own_jobs(jobs), together, threads, run_own, jobs, err);
     pthread_mutex_destroy(&jobs->lock);
     if (by_side != NULL)
         *by_side = together;
     return status;
+}
+
+hinge_status hg_jobs_collect(struct hg_jobs *jobs, hinge_status status, const void *mine, size_t bytes, void **all,
+                             size_t *total, const hinge_error *err)
+{
+    struct hg_peers *peers = jobs->peers;
+    uint64_t none = 0;
+    if (status != HINGE_OK && err != NULL && peers->failed == HINGE_OK)
+        peers->err = *err;
+    HG_TRY(peers->bring(peers, status, NULL, &none, NULL, 0, 1));
+    return peers->collect(peers, mine, bytes, all, total);
 }
 
 /* Looks at the clock and the flag, no more: it may be asked by any thread. */
@@ -163,6 +197,7 @@ static hinge_status run_job(struct hg_jobs *jobs, struct hg_job *job, hinge_erro
     if (job->report.outcome != HINGE_CONVERGED)
         return HINGE_OK;
     p.threads = job->threads;
+    p.cache_bytes = budget_of(jobs);
     if (p.time_limit > 0) /* what is left of it */
         p.time_limit = fmax(p.time_limit - (hg_now() - jobs->begin), 1e-9);
     if (p.progress != NULL) {

@@ -9,6 +9,7 @@
 #include "lib/data/partition.h"
 
 struct hg_job;
+struct hg_peers;
 
 /* Who trains and predicts in place of this process: a job, by params of its training. *model: NULL, and then the one
  * trained, to be freed on failure too; or the job's own. */
@@ -20,6 +21,7 @@ struct hg_others {
 /* Holds trainings that belong together. The caller fills it; `stopped` alone changes while they run. */
 struct hg_jobs {
     struct hg_others *others; /* NULL: nobody; jobs then go in turn */
+    struct hg_peers *peers;   /* who run the other jobs (lib/rows/peers.h), each in turn one; NULL: nobody */
     const hinge_matrix *x;
     const double *y;
     hinge_params params; /* of every job, but for weights, threads, callback and time limit */
@@ -34,6 +36,11 @@ struct hg_jobs {
 
 /* Runs jobs 0 .. n_jobs - 1 until one fails; *by_side (may be NULL) tells whether side by side. */
 hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err);
+
+/* With peers, once jobs are run: agrees on a status, and then brings all what each has, in their order: *all of *total
+ * bytes, to be freed. mine: NULL where there was no memory for it. */
+hinge_status hg_jobs_collect(struct hg_jobs *jobs, hinge_status status, const void *mine, size_t bytes, void **all,
+                             size_t *total, const hinge_error *err);
 
 /* Tells whether the caller or the time limit has ended the jobs: STOPPED, TIME_LIMIT, otherwise CONVERGED. */
 hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs);
@@ -71,8 +78,9 @@ struct hg_job {
 hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, const struct hg_split *split, size_t fold,
                               bool labels, double *out, hinge_error *err);
 
-/* validate.c: hinge_cross_validate. */
-hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
+/* validate.c: hinge_cross_validate, with others who train and predict, or peers as of hg_train_by_peers, or (NULL)
+ * neither. All peers get the same. */
+hinge_status hg_cross_validate(struct hg_others *others, struct hg_peers *peers, const hinge_matrix *x, const double *y,
                                const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
                                hinge_error *err);
 
@@ -82,15 +90,12 @@ struct hg_refold;
  * itself). refold: NULL, or what the training knows of its folds already, which is spoilt; its start is to be freed.
  * begin: when the training began, from which time limit and progress count. A stop or a time limit leaves the model as
  * it is and makes *outcome say so; data that are too few leave it as it is. */
-hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_refold *refold, hinge_model *model,
-                                   const hinge_matrix *x, const double *y, const hinge_params *params, double begin,
-                                   hinge_outcome *outcome, hinge_error *err);
-
-struct hg_peers;
+hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_peers *peers, struct hg_refold *refold,
+                                   hinge_model *model, const hinge_matrix *x, const double *y,
+                                   const hinge_params *params, double begin, hinge_outcome *outcome, hinge_error *err);
 
 /* entry.c: hinge_train with peers (lib/rows/peers.h), who have the same x, y and params but for threads and progress.
- * All get the same model; params->probability is not looked at. What one process fails with, all do: peers->failed and
- * peers->err tell. */
+ * All get the same model. What one process fails with, all do: peers->failed and peers->err tell. */
 hinge_status hg_train_by_peers(struct hg_peers *peers, hinge_model **model, const hinge_matrix *x, const double *y,
                                const hinge_params *params, hinge_report *report, hinge_error *err);
 

@@ -10,6 +10,7 @@
 #include "lib/folds/folds.h"
 #include "lib/base/team.h"
 #include "lib/data/params.h"
+#include "lib/rows/peers.h"
 #include "lib/train/training.h"
 
 #include <math.h>
@@ -92,7 +93,8 @@ static hinge_status validate_at_once(struct validation *v, hinge_report *report,
     struct hg_refold refold = { .fold = v->fold, .folds = v->folds, .eps = pr->params.eps, .arg = v,
                                 .predict = pr->n_problems > 1 ? predict_fold : NULL };
     hinge_model *model = NULL; /* nobody wants it */
-    hinge_status status = hg_train(NULL, &model, v->jobs.x, v->jobs.y, NULL, &pr->params, &refold, report, err);
+    hinge_status status =
+        hg_train(v->jobs.peers, &model, v->jobs.x, v->jobs.y, NULL, &pr->params, &refold, report, err);
     hinge_model_free(model);
     bool known = status == HINGE_OK && refold.start != NULL;
     bool solved = known && hg_refold_solved(&refold, pr->n_problems);
@@ -127,6 +129,49 @@ static bool may_go_at_once(const struct validation *v)
            (n_problems == 1 || (n_problems > 1 && v->folds <= MOST_KEPT));
 }
 
+/* Returns how many bytes a fold takes on its way, and packs it there, or takes it, where that is given: its report, and
+ * what is predicted of its rows. */
+static size_t move_fold(struct validation *v, size_t f, char *to, const char *from)
+{
+    size_t at = sizeof *v->reports;
+    if (to != NULL)
+        memcpy(to, &v->reports[f], at);
+    if (from != NULL)
+        memcpy(&v->reports[f], from, at);
+    for (size_t i = 0; i < v->n; i++)
+        if (v->fold[i] == f) {
+            if (to != NULL)
+                memcpy(to + at, &v->prediction[i], sizeof *v->prediction);
+            if (from != NULL)
+                memcpy(&v->prediction[i], from + at, sizeof *v->prediction);
+            at += sizeof *v->prediction;
+        }
+    return at;
+}
+
+/* Brings each peer's folds to all. */
+static hinge_status share_folds(struct validation *v, hinge_status status, hinge_error *err)
+{
+    const struct hg_peers *peers = v->jobs.peers;
+    size_t bytes = 0, total;
+    void *all = NULL;
+    if (peers == NULL)
+        return status;
+    for (size_t f = peers->rank; f < v->folds; f += peers->count)
+        bytes += move_fold(v, f, NULL, NULL);
+    char *mine = hg_alloc(bytes, 1), *to = mine;
+    for (size_t f = peers->rank; f < v->folds && mine != NULL; f += peers->count)
+        to += move_fold(v, f, to, NULL);
+    status = hg_jobs_collect(&v->jobs, status, mine, bytes, &all, &total, err);
+    const char *from = all;
+    for (size_t r = 0; r < peers->count && status == HINGE_OK; r++)
+        for (size_t f = r; f < v->folds; f += peers->count)
+            from += move_fold(v, f, NULL, from);
+    hg_free(mine);
+    hg_free(all);
+    return status;
+}
+
 /* Validates by folds that go on from the solution of all rows, where that may be and comes to its end, and otherwise by
  * a training each. */
 static hinge_status validate(struct validation *v, double *predictions, hinge_report *report, hinge_error *err)
@@ -153,6 +198,8 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
         status = validate_at_once(v, &whole, &at_once, err);
     if (!at_once)
         HG_THEN(status, hg_jobs_run(&v->jobs, &by_side, err));
+    if (!at_once || v->problem->n_problems > 1)
+        status = share_folds(v, status, err);
     if (status == HINGE_OK) {
         memcpy(predictions, v->prediction, v->n * sizeof *predictions);
         if (report != NULL && at_once)
@@ -166,14 +213,14 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
 
 /* Makes the problem over all rows to check what is asked for before any training, and to deal rows by class. A start
  * (beta0) is of all rows, and no fold's. */
-static hinge_status cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
-                                   const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
-                                   hinge_error *err)
+static hinge_status cross_validate(struct hg_others *others, struct hg_peers *peers, const hinge_matrix *x,
+                                   const double *y, const hinge_params *params, size_t folds, double *predictions,
+                                   hinge_report *report, hinge_error *err)
 {
     struct hg_problem problem = { 0 };
     struct validation v = { .problem = &problem, .folds = folds };
-    v.jobs = (struct hg_jobs){ .others = others, .x = x, .y = y, .n_jobs = folds, .begin = hg_now(),
-                               .job = validate_fold, .arg = &v };
+    v.jobs = (struct hg_jobs){ .others = others, .peers = peers, .x = x, .y = y, .n_jobs = folds,
+                               .begin = hg_now(), .job = validate_fold, .arg = &v };
     HG_NEED(err, params, "params");
     HG_NEED(err, predictions, "predictions");
     v.jobs.params = *params;
@@ -193,18 +240,18 @@ static hinge_status cross_validate(struct hg_others *others, const hinge_matrix 
     return status == HINGE_OK ? hg_ok(err) : status;
 }
 
-hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
+hinge_status hg_cross_validate(struct hg_others *others, struct hg_peers *peers, const hinge_matrix *x, const double *y,
                                const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
                                hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     HG_TEAM(hg_params_team(params, x, y, folds))
-        status = cross_validate(others, x, y, params, folds, predictions, report, err);
+        status = cross_validate(others, peers, x, y, params, folds, predictions, report, err);
     return status;
 }
 
 hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
                                   size_t folds, double *predictions, hinge_report *report, hinge_error *err)
 {
-    return hg_cross_validate(NULL, x, y, params, folds, predictions, report, err);
+    return hg_cross_validate(NULL, NULL, x, y, params, folds, predictions, report, err);
 }

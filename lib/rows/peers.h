@@ -43,4 +43,10 @@ static inline size_t hg_peers_columns(const struct hg_peers *peers, size_t rank,
     return mine * grain + (rank == whole % peers->count ? n % grain : 0);
 }
 
+/* Says whether the k-th of things that peers take in turn is this process's. */
+static inline bool hg_peers_mine(const struct hg_peers *peers, size_t k)
+{
+    return k % peers->count == peers->rank;
+}
+
 #endif

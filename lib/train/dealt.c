@@ -1,6 +1,7 @@
 /*
  * Several two-class problems solved by peers (lib/rows/peers.h): each solves some of them by itself, and all get all
- * solutions. What comes out of a problem does not depend on who solves it. Read training.h first.
+ * solutions, and those of their folds. What comes out of a problem does not depend on who solves it. Read training.h
+ * first.
  */
 #include "lib/base/team.h"
 #include "lib/train/training.h"
@@ -77,12 +78,13 @@ static char *pack(char *to, const struct hg_solution *s, size_t number)
     return to + parcel_bytes(s->n_sv);
 }
 
-static hinge_status unpack(struct hg_training *t, const char **from, hinge_error *err)
+/* Takes a solution to its place among others. */
+static hinge_status unpack(struct hg_solution *solutions, const char **from, hinge_error *err)
 {
     struct parcel parcel;
     size_t at = (sizeof parcel + 7) / 8 * 8;
     memcpy(&parcel, *from, sizeof parcel);
-    struct hg_solution *s = &t->solutions[parcel.number];
+    struct hg_solution *s = &solutions[parcel.number];
     size_t n_sv = parcel.s.n_sv, coefs = n_sv * sizeof *s->beta;
     hg_free(s->point);
     *s = parcel.s;
@@ -94,22 +96,95 @@ static hinge_status unpack(struct hg_training *t, const char **from, hinge_error
     return HINGE_OK;
 }
 
+/* The folds of a problem (refold.c); its decision values follow, or their solutions where they are kept and there. */
+struct folded {
+    uint64_t is_solved, stopped;
+    hinge_report work;
+};
+
+static bool sends_solutions(const struct hg_refold *refold, size_t p)
+{
+    return refold->solutions != NULL && refold->is_solved[p];
+}
+
+static size_t decision_bytes(const struct hg_refold *refold, size_t p)
+{
+    return refold->solutions != NULL ? 0 : (refold->start[p + 1] - refold->start[p]) * sizeof *refold->decision;
+}
+
+static size_t folded_bytes(const struct hg_training *t, size_t p)
+{
+    const struct hg_refold *refold = t->refold;
+    if (refold == NULL)
+        return 0;
+    size_t bytes = sizeof(struct folded) + decision_bytes(refold, p);
+    for (size_t f = 0; f < refold->folds && sends_solutions(refold, p); f++)
+        bytes += parcel_bytes(refold->solutions[f * t->problem.n_problems + p].n_sv);
+    return bytes;
+}
+
+static char *pack_folds(char *to, const struct hg_training *t, size_t p)
+{
+    const struct hg_refold *refold = t->refold;
+    if (refold == NULL)
+        return to;
+    const struct folded folded = { refold->is_solved[p], (uint64_t)refold->stopped, refold->work[p] };
+    memcpy(to, &folded, sizeof folded);
+    to += sizeof folded;
+    memcpy(to, refold->decision + refold->start[p], decision_bytes(refold, p));
+    to += decision_bytes(refold, p);
+    for (size_t f = 0; f < refold->folds && sends_solutions(refold, p); f++) {
+        size_t number = f * t->problem.n_problems + p;
+        to = pack(to, &refold->solutions[number], number);
+    }
+    return to;
+}
+
+static hinge_status unpack_folds(struct hg_training *t, size_t p, const char **from, hinge_error *err)
+{
+    struct hg_refold *refold = t->refold;
+    struct folded folded;
+    if (refold == NULL)
+        return HINGE_OK;
+    memcpy(&folded, *from, sizeof folded);
+    *from += sizeof folded;
+    refold->is_solved[p] = folded.is_solved != 0;
+    refold->stopped |= (int)folded.stopped;
+    refold->work[p] = folded.work;
+    memcpy(refold->decision + refold->start[p], *from, decision_bytes(refold, p));
+    *from += decision_bytes(refold, p);
+    for (size_t f = 0; f < refold->folds && sends_solutions(refold, p); f++)
+        HG_TRY(unpack(refold->solutions, from, err));
+    return HINGE_OK;
+}
+
+/* Takes a problem's solution, and what its folds came to. */
+static hinge_status unpack_problem(struct hg_training *t, const char **from, hinge_error *err)
+{
+    struct parcel parcel;
+    memcpy(&parcel, *from, sizeof parcel);
+    HG_TRY(unpack(t->solutions, from, err));
+    return unpack_folds(t, parcel.number, from, err);
+}
+
 /* Brings all solutions to all; own ones come back as they were. */
 static hinge_status exchange(const struct own *o, size_t n_own, hinge_error *err)
 {
     struct hg_training *t = o->t;
     size_t bytes = 0, total = 0;
     void *all = NULL;
-    for (size_t k = 0; k < n_own; k++)
-        bytes += parcel_bytes(t->solutions[o->all[own_problem(o, k)].number].n_sv);
+    for (size_t k = 0; k < n_own; k++) {
+        size_t p = o->all[own_problem(o, k)].number;
+        bytes += parcel_bytes(t->solutions[p].n_sv) + folded_bytes(t, p);
+    }
     char *mine = hg_alloc(bytes, 1), *to = mine;
     for (size_t k = 0; k < n_own && mine != NULL; k++) {
         size_t p = o->all[own_problem(o, k)].number;
-        to = pack(to, &t->solutions[p], p);
+        to = pack_folds(pack(to, &t->solutions[p], p), t, p);
     }
     hinge_status status = t->peers->collect(t->peers, mine, bytes, &all, &total);
     for (const char *from = all, *end = from + total; status == HINGE_OK && from < end;)
-        status = unpack(t, &from, err);
+        status = unpack_problem(t, &from, err);
     hg_free(mine);
     hg_free(all);
     return status;

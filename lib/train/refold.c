@@ -121,7 +121,8 @@ bool hg_refold_solved(const struct hg_refold *refold, size_t n_problems)
     return true;
 }
 
-/* Builds each fold's model by pack.c from the fold's solutions; frees them all, whatever the status. */
+/* Builds each fold's model by pack.c from the fold's solutions, of peers each some; frees them all, whatever the
+ * status. */
 hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status, hinge_error *err)
 {
     struct hg_refold *refold = t->refold;
@@ -129,6 +130,8 @@ hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status,
     bool solved = hg_refold_solved(refold, n_problems);
     for (size_t f = 0; f < refold->folds && solved && status == HINGE_OK; f++) {
         hinge_model *model = NULL;
+        if (t->peers != NULL && !hg_peers_mine(t->peers, f))
+            continue;
         status = hg_build_model(t, refold->solutions + f * n_problems, &model, err);
         HG_THEN(status, refold->predict(refold->arg, f, model, t->threads, err));
         hinge_model_free(model);
