@@ -26,7 +26,7 @@ void hm_set_norm(struct hm_part *part, hinge_dtype type, size_t k)
 
 static struct hg_tiler tiler_of(const struct hm_run *r, hinge_dtype type)
 {
-    return hg_problem_tiler(&r->own->pr, type);
+    return hg_dataset_tiler(&r->own->pr.data, type);
 }
 
 static struct hg_points points_of(const struct hm_run *r, const struct hm_part *part, hinge_dtype type,
@@ -36,7 +36,7 @@ static struct hg_points points_of(const struct hm_run *r, const struct hm_part *
     bool f32 = type == HINGE_F32;
     hinge_dtype from = f32 ? HINGE_F32 : own->type;
     const char *x = f32 ? (const char *)own->x32 : own->x;
-    return (struct hg_points){ .x = { x + part->begin * own->stride * hg_size_of(from), from, part->n, own->pr.d,
+    return (struct hg_points){ .x = { x + part->begin * own->stride * hg_size_of(from), from, part->n, own->pr.data.d,
                                       own->stride, HINGE_ROW_MAJOR },
                                .n = part->n + others->rows, .nonzeros = own->nonzeros, .more = others };
 }
@@ -56,7 +56,7 @@ hinge_status hm_check_maker(const struct hm_run *r, hinge_error *err)
     struct hg_tiler tiler = tiler_of(r, r->type);
     struct hg_hamming like;
     struct hg_points points = points_to_choose_by(r, r->type, &like);
-    tiler.close = hg_tiler_close(&tiler.kernel, r->type, tiler.d, r->own->norm);
+    tiler.close = hg_tiler_close(&tiler.kernel, r->type, tiler.d, r->own->pr.data.norm);
     return hg_maker_check(&tiler, &points, err);
 }
 
@@ -89,7 +89,8 @@ hinge_status hm_make_grams(const struct hm_run *r, struct hm_part *parts, hinge_
         if (norms)
             hg_points_norms(&points, type, part->norms, r->threads);
         HG_TRY(hg_gram_init(&part->gram, &tiler, &points, NULL, n, NULL, part->norms, r->threads, err));
-        part->gram.tiler.close = hg_tiler_close(&tiler.kernel, type, own->pr.d, own->norm); /* that of all points */
+        /* the bound is that of all points */
+        part->gram.tiler.close = hg_tiler_close(&tiler.kernel, type, tiler.d, own->pr.data.norm);
         size_t cols = HG_TILE_COLS; /* which divide a tile */
         while (cols > part->gram.tile_cols)
             cols /= 2;
@@ -103,8 +104,8 @@ hinge_status hm_make_vectors(const struct hm_run *r, size_t rows, hinge_dtype ty
 {
     void *values = hg_zalloc(rows * r->own->stride, hg_size_of(type));
     if (values == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu vectors of %zu features", rows, r->own->pr.d);
-    *others = (hinge_matrix){ values, type, rows, r->own->pr.d, r->own->stride, HINGE_ROW_MAJOR };
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu vectors of %zu features", rows, r->own->pr.data.d);
+    *others = (hinge_matrix){ values, type, rows, r->own->pr.data.d, r->own->stride, HINGE_ROW_MAJOR };
     return HINGE_OK;
 }
 
@@ -150,7 +151,7 @@ static void take_others(struct exact *e, const double *from, size_t step, size_t
  * vectors. rows: [tile] */
 static size_t tell_tile(const struct hm_run *r, size_t tile, double *message, uint32_t *rows)
 {
-    size_t d = r->own->pr.d;
+    size_t d = r->own->pr.data.d;
     int owner = (int)(tile % (size_t)r->net->ranks);
     uint64_t count = 0;
     for (const struct hm_tile *t = r->points.tile; t < r->points.tile + r->points.n_tiles; t++)
@@ -171,7 +172,7 @@ static hinge_status add_points(struct exact *e, const double *message, uint32_t 
 {
     struct hm_run *r = e->r;
     struct hg_how how = { .add = &r->loops->add, .list = 1 };
-    take_others(e, message + count, r->own->pr.d, count);
+    take_others(e, message + count, r->own->pr.data.d, count);
     for (size_t p = 0; p < r->points.n_parts; p++) {
         struct hm_part *part = &e->part[p];
         for (size_t k = 0; k < count; k++)
@@ -188,7 +189,8 @@ hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
     uint32_t *rows;
     size_t tile = r->own->tile;
     hinge_status status = open_exact(&e, r, tile, err);
-    HG_THEN(status, HG_MAKE(err, "a tile in f64", HG_TABLE(message, tile, 1 + r->own->pr.d), HG_ARRAY(rows, tile)));
+    HG_THEN(status,
+            HG_MAKE(err, "a tile in f64", HG_TABLE(message, tile, 1 + r->own->pr.data.d), HG_ARRAY(rows, tile)));
     status = hm_agree(r->net, status, err);
     if (status == HINGE_OK) {
         memset(r->points.g, 0, r->points.n * sizeof *r->points.g);
@@ -245,7 +247,7 @@ static bool is_drawn(const struct hm_run *r, size_t at, double between)
 static hinge_status tell_drawn(struct measure *m, const struct hm_run *r, hinge_error *err)
 {
     struct hm_sum sum = { 0 };
-    size_t d = r->own->pr.d, width = (2 + d) * sizeof(double), mine = 0, total;
+    size_t d = r->own->pr.data.d, width = (2 + d) * sizeof(double), mine = 0, total;
     void *all;
     for (size_t at = 0; at < r->points.n; at++)
         sum.count[0] += is_between(r, at);
@@ -290,7 +292,7 @@ static hinge_status measure_tile(struct measure *m, size_t t)
 
 static hinge_status measure_all(struct measure *m, struct hm_run *r, hinge_error *err)
 {
-    size_t d = r->own->pr.d, tile = r->own->tile;
+    size_t d = r->own->pr.data.d, tile = r->own->tile;
     hinge_status status = open_exact(&m->exact, r, m->count, err);
     HG_THEN(status, HG_MAKE(err, "the error of the gradient", HG_ARRAY(m->rows, m->count), HG_ARRAY(m->cols, tile),
                             HG_ARRAY(m->coef, tile), HG_ARRAY(m->now, m->count),
@@ -316,7 +318,7 @@ hinge_status hm_measure_error(struct hm_run *r, hinge_error *err)
         size_t some = HG_MIN((size_t)HM_REALS, m.count - k);
         hm_add_reals(r->net, m.sum + k * r->points.n_tiles, r->points.n_tiles, some, sums);
         for (size_t j = 0; j < some; j++)
-            r->report.error = hg_larger(r->report.error, fabs(sums[j] - m.told[(k + j) * (2 + r->own->pr.d) + 1]));
+            r->report.error = hg_larger(r->report.error, fabs(sums[j] - m.told[(k + j) * (2 + r->own->pr.data.d) + 1]));
     }
     r->report.error *= 1 + 64 / (double)HG_MAX(m.count, (size_t)1); /* others may be worse */
     hg_free(m.told);

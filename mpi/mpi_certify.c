@@ -94,7 +94,7 @@ hinge_status hm_certify(struct hm_run *r, hinge_certificate *c, hinge_error *err
 /* Finds the largest |K(x, x)| of all points. */
 static hinge_status largest_value(const struct hm_run *r, double *largest, hinge_error *err)
 {
-    struct hg_tiler tiler = hg_problem_tiler(&r->own->pr, HINGE_F64);
+    struct hg_tiler tiler = hg_dataset_tiler(&r->own->pr.data, HINGE_F64);
     struct hg_gram gram = { 0 };
     struct hm_sum sum = { 0 };
     double *diagonal, most = 0;
@@ -128,7 +128,7 @@ hinge_status hm_look_at_margin(struct hm_run *r, double digits, bool *has_margin
     HG_TRY(hm_look(r, HINGE_OK));
     hm_sum_tiles(r, form_worth, 6, sum);
     /* as in lib/train/margin.c */
-    bool proves = !hg_kernel_is_indefinite(&r->own->pr.params.kernel) && !(2 * sum[0] < -rounding);
+    bool proves = !hg_kernel_is_indefinite(&r->own->pr.data.kernel) && !(2 * sum[0] < -rounding);
     *has_margin = (proves ? 2 * sum[0] - sum[1] : half * (fabs(r->sums[0]) + fabs(r->sums[1]))) > rounding &&
                   half > digits * r->report.violation / 2;
     return HINGE_OK;

@@ -7,7 +7,7 @@
 static bool find_values(const struct hm_own *own, double *low, double *high)
 {
     for (size_t i = 0; i < own->n; i++)
-        for (size_t f = 0; f < own->pr.d; f++) {
+        for (size_t f = 0; f < own->pr.data.d; f++) {
             double v = own->x32[i * own->stride + f];
             if (i == 0)
                 low[f] = high[f] = v;
@@ -26,13 +26,13 @@ static bool count_values(const struct hm_net *net, const struct hm_own *own, con
                          uint64_t *count)
 {
     for (size_t i = 0; i < own->n; i++)
-        for (size_t f = 0; f < own->pr.d; f++) {
+        for (size_t f = 0; f < own->pr.data.d; f++) {
             double v = own->x32[i * own->stride + f];
             count[f] += v == high[f];
-            count[own->pr.d] += v != low[f] && v != high[f];
+            count[own->pr.data.d] += v != low[f] && v != high[f];
         }
-    hm_add_counts(net, count, own->pr.d + 1);
-    return count[own->pr.d] == 0;
+    hm_add_counts(net, count, own->pr.data.d + 1);
+    return count[own->pr.data.d] == 0;
 }
 
 /* The rarer value of each feature, and how long lists of them are. */
@@ -42,7 +42,7 @@ static void choose_rarer(const struct hm_net *net, struct hm_own *own, const uin
     struct hm_sum sum = { 0 };
     for (size_t f = 0; f < kind->d; f++) {
         double low = kind->common[f], high = kind->rare[f];
-        bool swap = 2 * count[f] > own->pr.n;
+        bool swap = 2 * count[f] > own->pr.data.n;
         kind->common[f] = swap ? high : low;
         kind->rare[f] = low == high ? (double)NAN : swap ? low : high;
     }
@@ -55,7 +55,7 @@ static void choose_rarer(const struct hm_net *net, struct hm_own *own, const uin
     }
     net->sum(net, &sum);
     kind->longest = sum.most[0].key;
-    kind->listed = (double)sum.count[0] / (double)own->pr.n;
+    kind->listed = (double)sum.count[0] / (double)own->pr.data.n;
     hg_hamming_kind_set(kind);
 }
 
@@ -65,7 +65,7 @@ hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_
     const hinge_params *p = &own->pr.params;
     struct hm_sum sum = { 0 };
     uint64_t *count;
-    kind->d = own->pr.d;
+    kind->d = own->pr.data.d;
     HG_TRY(HM_MAKE(net, err, "the values of features", HG_ARRAY(kind->common, kind->d), HG_ARRAY(kind->rare, kind->d),
                    HG_ZEROS(kind->line, kind->d), HG_ZEROS(count, kind->d + 1)));
     bool asked = p->maker == HINGE_MAKER_AUTO || p->maker == HINGE_MAKER_COUNTS;

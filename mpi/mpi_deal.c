@@ -32,7 +32,7 @@ static double value_of(const struct deal *d, size_t i, size_t c)
 {
     if (c < d->x->cols)
         return hg_points_value(&d->points, i, c);
-    return d->factor != NULL ? (0 - d->own->scaling.low[c]) * d->factor[c] + d->factor[d->own->pr.d + c] : 0;
+    return d->factor != NULL ? (0 - d->own->scaling.low[c]) * d->factor[c] + d->factor[d->own->pr.data.d + c] : 0;
 }
 
 static double weight_of(const hinge_params *p, size_t row, double label)
@@ -123,8 +123,9 @@ static hinge_status count_points(struct deal *d, hinge_error *err)
         if (count == 0 && pr->classifies)
             status = hg_fail(err, HINGE_EINVAL, "weights: all rows of class %g have weight 0", pr->labels[c]);
     }
-    pr->n = pr->start[groups];
-    return pr->n > 0 ? status : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0"); /* the same on all */
+    pr->data.n = pr->start[groups];
+    /* the same on all */
+    return pr->data.n > 0 ? status : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -164,7 +165,7 @@ static size_t head_bytes(const struct hm_own *own)
 
 static size_t row_bytes(const struct hm_own *own)
 {
-    return head_bytes(own) + (own->pr.d * hg_size_of(own->type) + 7) / 8 * 8;
+    return head_bytes(own) + (own->pr.data.d * hg_size_of(own->type) + 7) / 8 * 8;
 }
 
 static void write_row(const struct deal *d, size_t i, struct head head, char *to)
@@ -175,8 +176,8 @@ static void write_row(const struct deal *d, size_t i, struct head head, char *to
     for (size_t p = 0; p < own->starts; p++)
         memcpy(to + sizeof head + p * sizeof(double), &own->pr.params.beta0[p * d->x->rows + i], sizeof(double));
     to += head_bytes(own);
-    hg_points_pack(&d->points, NULL, i, 1, own->type, to, own->pr.d);
-    for (size_t c = d->x->cols; c < own->pr.d; c++)
+    hg_points_pack(&d->points, NULL, i, 1, own->type, to, own->pr.data.d);
+    for (size_t c = d->x->cols; c < own->pr.data.d; c++)
         hg_put(to, own->type, c, value_of(d, i, c));
 }
 
@@ -194,7 +195,7 @@ static void take_row(const struct deal *d, const char *from)
     own->y[at] = head.y;
     own->weight[at] = head.weight;
     memcpy(own->start + at * own->starts, from + sizeof head, own->starts * sizeof *own->start);
-    memcpy((char *)own->x + at * own->stride * size, from + head_bytes(own), own->pr.d * size);
+    memcpy((char *)own->x + at * own->stride * size, from + head_bytes(own), own->pr.data.d * size);
 }
 
 /* Whom row k of those dealt together goes to. */
@@ -246,12 +247,12 @@ static hinge_status deal_rows(struct deal *d, hinge_error *err)
     size_t ranks = (size_t)d->net->ranks, n = own->n;
     size_t batch = HG_MAX(AT_ONCE / ranks / row_bytes(own), (size_t)1);
     struct hm_sum sum = { 0 };
-    own->stride = (own->pr.d + 15) / 16 * 16;
+    own->stride = (own->pr.data.d + 15) / 16 * 16;
     own->x = hg_zalloc(n * own->stride, hg_size_of(own->type));
     bool ok = own->x != NULL && HG_ROOM(HG_ARRAY(d->head, HG_MIN(batch, d->x->rows)), HG_ARRAY(d->place, ranks)) &&
               HG_ROOM(HG_ARRAY(own->number, n), HG_ARRAY(own->row, n), HG_ARRAY(own->y, n), HG_ARRAY(own->weight, n),
                       HG_TABLE(own->start, n, own->starts));
-    HG_TRY(HM_HAVE(d->net, ok, err, "no memory for %zu rows of %zu features", n, own->pr.d));
+    HG_TRY(HM_HAVE(d->net, ok, err, "no memory for %zu rows of %zu features", n, own->pr.data.d));
     sum.most[0].key = (d->x->rows + batch - 1) / batch;
     d->net->sum(d->net, &sum);
     for (uint64_t k = 0; k < sum.most[0].key; k++) {
@@ -268,7 +269,7 @@ static bool all_f32(const struct deal *d)
     if (d->x->type == HINGE_F32 && d->factor == NULL)
         return true;
     for (size_t i = 0; i < d->x->rows; i++)
-        for (size_t c = 0; c < d->own->pr.d; c++) {
+        for (size_t c = 0; c < d->own->pr.data.d; c++) {
             double v = value_of(d, i, c);
             if ((double)(float)v != v)
                 return false;
@@ -346,17 +347,20 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
     sum.most[0].key = d->x->cols;
     sum.most[1].key = params->beta0 != NULL;
     d->net->sum(d->net, &sum);
-    own->pr.d = sum.most[0].key;
+    own->pr.data.d = sum.most[0].key;
     if (own->rows == 0)
         return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
     if (own->rows > UINT32_MAX)
         return hg_fail(err, HINGE_ESIZE, "x: %zu rows are more than 2^32 - 1", own->rows);
-    hinge_status status = hm_check_params(params, own->rows, own->pr.d, &own->pr.params, err);
+    hinge_status status = hm_check_params(params, own->rows, own->pr.data.d, &own->pr.params, err);
     if (status == HINGE_OK && sum.most[1].key && params->beta0 == NULL && d->x->rows > 0)
         status = hg_fail(err, HINGE_EINVAL, "beta0: NULL on a rank that has rows, and other ranks have coefficients");
     own->starts = sum.most[1].key;
     own->pr.params.weights = params->weights;
     own->pr.params.beta0 = params->beta0;
+    own->pr.data.kernel = own->pr.params.kernel;
+    own->pr.data.maker = own->pr.params.maker;
+    own->pr.data.cpu_level = own->pr.params.cpu_level;
     own->pr.task = hinge_task_info(params->task);
     own->pr.classifies = own->pr.task->classifies;
     return hm_agree(d->net, status, err);
@@ -367,11 +371,11 @@ static hinge_status measure_points(struct deal *d, hinge_error *err)
     struct hm_own *own = d->own;
     struct hm_sum sum = { 0 };
     own->x32 = own->type == HINGE_F32 ? own->x : hg_zalloc(own->n * own->stride, sizeof *own->x32);
-    const hinge_matrix x = { own->x, own->type, own->n, own->pr.d, own->stride, HINGE_ROW_MAJOR };
+    const hinge_matrix x = { own->x, own->type, own->n, own->pr.data.d, own->stride, HINGE_ROW_MAJOR };
     own->points = (struct hg_points){ .x = x, .n = own->n };
     for (size_t i = 0; own->x32 != NULL && i < own->n; i++) {
         double norm = 0;
-        for (size_t c = 0; c < own->pr.d; c++) {
+        for (size_t c = 0; c < own->pr.data.d; c++) {
             double v = hg_matrix_value(&x, i, c);
             own->x32[i * own->stride + c] = (float)v;
             norm += v * v;
@@ -381,8 +385,8 @@ static hinge_status measure_points(struct deal *d, hinge_error *err)
     }
     HG_TRY(HM_HAVE(d->net, own->x32 != NULL, err, "no memory for %zu rows in f32", own->n));
     d->net->sum(d->net, &sum);
-    own->nonzeros = (double)sum.count[0] / (double)own->pr.n;
-    own->norm = sum.most[0].key > 0 ? hm_value(sum.most[0].key) : 0;
+    own->nonzeros = (double)sum.count[0] / (double)own->pr.data.n;
+    own->pr.data.norm = sum.most[0].key > 0 ? hm_value(sum.most[0].key) : 0;
     return HINGE_OK;
 }
 
@@ -398,9 +402,9 @@ static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile
     own->starts *= own->pr.n_problems;
     HG_TRY(count_points(d, err));
     if (params->scaling != NULL)
-        HG_TRY(hm_scale(d->net, d->x, params, own->pr.d, &own->scaling, &d->factor, err));
+        HG_TRY(hm_scale(d->net, d->x, params, own->pr.data.d, &own->scaling, &d->factor, err));
     d->points = (struct hg_points){ .x = *d->x, .n = d->x->rows, .origin = own->scaling.low, .factor = d->factor,
-                                    .offset = d->factor != NULL ? d->factor + own->pr.d : NULL };
+                                    .offset = d->factor != NULL ? d->factor + own->pr.data.d : NULL };
     sum.most[0].key = !all_f32(d);
     d->net->sum(d->net, &sum);
     own->type = sum.most[0].key ? HINGE_F64 : HINGE_F32;

@@ -11,7 +11,7 @@
 #include "mpi/net.h"
 
 struct hm_own {
-    struct hg_problem pr;  /* params, task, d, classes and problems of all ranks; n and start [n_groups + 1]: of all */
+    struct hg_problem pr;  /* of all ranks: params, task, classes, start [n_groups + 1]; its data but for points */
     size_t n_groups, rows; /* rows: of all ranks, those of weight 0 included */
     size_t tile, n_tiles;  /* points of a tile, tiles of all */
     size_t *first_tile;    /* [n_groups + 1] */
@@ -27,7 +27,7 @@ struct hm_own {
     void *x;                     /* [n * stride] */
     struct hg_points points;     /* these */
     float *x32;                  /* the same as floats, or x itself */
-    double nonzeros, norm;       /* of all points: non-zeros on average; largest squared norm */
+    double nonzeros;             /* of all points, on average */
     struct hg_hamming_kind kind; /* of the features of all points; features 0: of none */
 };
 

@@ -137,7 +137,7 @@ static hinge_status make_qp(struct hm_run *r, hinge_error *err)
     double weight[HM_REALS];
     HG_TRY(hm_agree(r->net, hg_qp_init(&r->qp, r->points.n, pr->task->two_sums ? 2 : 1, err), err));
     hm_sum_tiles(r, form_weights, 2, weight);
-    HG_TRY(hg_problem_sums(pr, r->problem, weight[0], weight[1], r->sums, err)); /* on all ranks alike */
+    HG_TRY(hg_problem_sums(pr, &pr->params, r->problem, weight[0], weight[1], r->sums, err)); /* on all ranks alike */
     r->qp.no_sum = pr->params.no_bias;
     r->qp.kink = pr->task->uses_p ? pr->params.p : 0;
     for (size_t at = 0; at < r->points.n; at++)
@@ -196,7 +196,7 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
     double cost = r->course.cost = hm_cost(r, r->type);
     size_t q = r->w.q = hg_choose_q(cost, r->n_all, r->params->working_set, r->qp.layers);
     size_t size = hg_size_of(r->type), most = 4 * q;
-    size_t vector = sizeof(struct hm_fresh) + (r->own->pr.d * size + 7) / 8 * 8;
+    size_t vector = sizeof(struct hm_fresh) + (r->own->pr.data.d * size + 7) / 8 * 8;
     size_t rows = HG_MIN(r->memory / (r->n_all * size), r->n_all);
     if (q == r->n_all || !hg_keeps_rows(cost, r->n_all))
         rows = 0;
@@ -211,7 +211,7 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
                 HG_ZEROS(slots->at, q), HG_ZEROS(r->w.before[0], q), HG_ZEROS(r->w.before[1], q),
                 HG_ZEROS(r->w.fresh, 2 * q), HG_ZEROS(slots->ids, 2 * slots->room),
                 HG_ZEROS(r->w.row, 2 * slots->room), HG_ZEROS(slots->coef, slots->room), HG_ZEROS(winners->at, most),
-                HG_ZEROS(winners->kind, most), HG_ZEROS(winners->all, most), HG_ZEROS(slots->x, r->own->pr.d),
+                HG_ZEROS(winners->kind, most), HG_ZEROS(winners->all, most), HG_ZEROS(slots->x, r->own->pr.data.d),
                 HG_ZEROS(winners->message, winners->room), HG_ZEROS(winners->messages, winners->room));
     HG_THEN(status, hm_make_vectors(r, slots->room, r->type, &slots->others, err));
     HG_THEN(status, hg_inner_init(&r->w.inner, q, &r->qp, r->type, r->loops, err));
@@ -451,8 +451,8 @@ static void tell_round(struct hm_run *r, FILE *file)
                                         &to->phase.rows, &to->phase.certificate };
     if (file != NULL)
         fprintf(file, "%zu %zu %zu %zu %zu %d %d %" PRIu64 " %zu %zu %zu %" PRIu64 " %zu", r->problem, r->n_all,
-                r->own->pr.d, hg_size_of(r->type), r->w.q, r->net->ranks, r->threads, r->report.rounds, r->w.n_fresh,
-                r->last.moved, r->last.made, r->last.steps, r->last.bytes);
+                r->own->pr.data.d, hg_size_of(r->type), r->w.q, r->net->ranks, r->threads, r->report.rounds,
+                r->w.n_fresh, r->last.moved, r->last.made, r->last.steps, r->last.bytes);
     for (int k = 0; k < HM_STAGES; k++) {
         if (file != NULL)
             fprintf(file, " %.6f%s", r->last.spent[k], k + 1 < HM_STAGES ? "" : "\n");
@@ -505,7 +505,7 @@ hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct h
     r->problem = problem;
     r->threads = hg_threads(p->threads);
     r->loops = hg_loops(hg_cpu_level(p->cpu_level));
-    bool beyond = hg_kernel_beyond_f32(&p->kernel, own->norm) || p->kernel.type == HINGE_USER;
+    bool beyond = hg_kernel_beyond_f32(&p->kernel, own->pr.data.norm) || p->kernel.type == HINGE_USER;
     r->type = p->precision == HINGE_PRECISION_F64 || beyond ? HINGE_F64 : HINGE_F32;
     const struct hm_machines machines = hm_ask_machines(net, p);
     r->mixed = machines.mixed;

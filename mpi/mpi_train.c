@@ -134,7 +134,7 @@ static int by_number(const void *a, const void *b)
 
 static size_t vector_bytes(const struct training *job)
 {
-    return sizeof(struct vector) + (job->coef_rows + job->own.pr.d) * sizeof(double);
+    return sizeof(struct vector) + (job->coef_rows + job->own.pr.data.d) * sizeof(double);
 }
 
 static bool is_support(const struct training *job, size_t i)
@@ -158,7 +158,7 @@ static hinge_status send_vectors(const struct training *job, void **all, size_t 
             struct vector v = { own->number[i], own->row[i] };
             memcpy(to, &v, sizeof v);
             memcpy(to + sizeof v, job->coef + i * job->coef_rows, coefs);
-            hg_points_pack(&own->points, NULL, i, 1, HINGE_F64, to + sizeof v + coefs, own->pr.d);
+            hg_points_pack(&own->points, NULL, i, 1, HINGE_F64, to + sizeof v + coefs, own->pr.data.d);
             to += bytes;
         }
     hinge_status status = hm_collect(job->net, mine, count * bytes, all, total, err);
@@ -170,7 +170,7 @@ static hinge_status build_model(const struct training *job, char *vectors, size_
                                 hinge_error *err)
 {
     const struct hm_own *own = &job->own;
-    size_t d = own->pr.d, bytes = vector_bytes(job);
+    size_t d = own->pr.data.d, bytes = vector_bytes(job);
     HG_TRY(hg_empty_model(&own->pr, own->rows, n_sv, HINGE_F64, model, err));
     hinge_model *m = *model;
     qsort(vectors, n_sv, bytes, by_number);
@@ -197,8 +197,8 @@ static void fill_report(struct training *job, const hinge_model *model, hinge_re
     const struct hg_problem *pr = &job->own.pr;
     hinge_machine machine = hg_processor_info();
     *r = job->report;
-    r->n = r->distinct = pr->n;
-    r->d = pr->d;
+    r->n = r->distinct = pr->data.n;
+    r->d = pr->data.d;
     r->n_classes = pr->n_classes;
     r->n_problems = pr->n_problems;
     r->n_sv = model != NULL ? hinge_model_n_sv(model) : 0;
@@ -209,7 +209,7 @@ static void fill_report(struct training *job, const hinge_model *model, hinge_re
     memcpy(r->blas, machine.blas, sizeof r->blas);
     snprintf(r->path, sizeof r->path, "block-smo q=%zu, %d ranks, tiles of %zu, %s %s %s", job->q, job->net->ranks,
              job->own.tile, job->maker, r->precision == HINGE_PRECISION_F64 ? "f64" : "f32",
-             hg_kernel_row(pr->params.kernel.type)->told.keyword);
+             hg_kernel_row(pr->data.kernel.type)->told.keyword);
     if (job->watch.restored)
         hg_tell_path(r, ", from a checkpoint");
     if (job->nu > 0)

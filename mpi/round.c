@@ -198,7 +198,7 @@ static void fill_slot(void *arg, size_t slot, size_t k)
         in->qp.off[l][slot] = f->off[l];
     }
     char *to = (char *)r->slots.others.data + slot * stride * size;
-    memcpy(to, winner->vector, r->own->pr.d * size);
+    memcpy(to, winner->vector, r->own->pr.data.d * size);
     for (size_t p = 0; p < r->points.n_parts; p++) { /* by the first: the others are the same */
         struct hm_part *part = &r->points.part[p];
         if (part->hamming.features > 0)

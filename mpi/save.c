@@ -59,14 +59,14 @@ uint64_t hm_identity(uint64_t points, const hinge_params *p, const uint64_t *siz
 /* Makes the identity of points that are dealt. */
 static uint64_t identify(const struct hm_net *net, const struct hm_own *own)
 {
-    const uint64_t sizes[] = { own->pr.n, own->rows, own->pr.d };
+    const uint64_t sizes[] = { own->pr.data.n, own->rows, own->pr.data.d };
     struct hm_sum sum = { 0 };
     for (size_t i = 0; i < own->n; i++) {
         uint64_t hash = mix(own->number[i], own->row[i]);
         hash = hm_mix_bytes(hash, &own->y[i], sizeof *own->y);
         hash = hm_mix_bytes(hash, &own->weight[i], sizeof *own->weight);
         size_t size = own->type == HINGE_F32 ? sizeof(float) : sizeof(double);
-        sum.count[0] += hm_mix_bytes(hash, (const char *)own->x + i * own->stride * size, own->pr.d * size);
+        sum.count[0] += hm_mix_bytes(hash, (const char *)own->x + i * own->stride * size, own->pr.data.d * size);
     }
     net->sum(net, &sum);
     return hm_identity(sum.count[0], &own->pr.params, sizes, sizeof sizes / sizeof *sizes);
@@ -204,7 +204,7 @@ hinge_status hm_save_whole(struct hm_save *s, const struct hg_qp *qp, hinge_erro
 static bool put(struct hg_qp *qp, const struct hm_run *r, const struct entry *e)
 {
     size_t c, tile, in;
-    if (e->number >= (r != NULL ? r->own->pr.n : qp->n))
+    if (e->number >= (r != NULL ? r->own->pr.data.n : qp->n))
         return false;
     for (int l = 0; l < qp->layers && r == NULL; l++)
         qp->beta[l][e->number] = e->beta[l];

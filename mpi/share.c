@@ -9,7 +9,7 @@
 
 static size_t vector_bytes(const struct hm_run *r)
 {
-    return (r->own->pr.d * hg_size_of(r->type) + 7) / 8 * 8;
+    return (r->own->pr.data.d * hg_size_of(r->type) + 7) / 8 * 8;
 }
 
 static size_t record_bytes(const struct hm_run *r)
@@ -43,7 +43,7 @@ static void write_record(const struct hm_run *r, size_t w, char *to)
     }
     memcpy(to, &f, sizeof f);
     memset(to + sizeof f, 0, vector_bytes(r));
-    hg_points_pack(&r->own->points, NULL, r->points.of[at], 1, r->type, to + sizeof f, r->own->pr.d);
+    hg_points_pack(&r->own->points, NULL, r->points.of[at], 1, r->type, to + sizeof f, r->own->pr.data.d);
 }
 
 /* Makes this rank's words: how many winners it has, g of own points in W, and the first of the winners. */

@@ -149,14 +149,13 @@ TEST(test_centred_points_are_none)
     double shift[8] = { 2404, 2404, 2404, 2404, 2404, 2404, 2404, 2404 };
     for (int kernel = 0; kernel < 2; kernel++)
         for (int centred = 0; centred < 2; centred++) {
-            struct hg_problem pr = { .d = 8, .n = s.n, .threads = 1 };
+            struct hg_dataset data = { .maker = HINGE_MAKER_INTEGERS, .n = s.n, .d = 8, .threads = 1 };
             struct hg_copy copy;
-            pr.params.maker = HINGE_MAKER_INTEGERS;
-            pr.params.kernel = kernel == 0 ? hinge_kernel_linear() : hinge_kernel_rbf(1);
-            pr.points = (struct hg_points){ .x = hinge_matrix_f64(s.x, s.n, 8), .n = s.n };
-            pr.points.shift = centred ? shift : NULL;
-            assert_int_equal(hg_copy_init(&copy, &pr, true, true, NULL), HINGE_OK);
-            assert_int_equal(pr.points.integers != NULL, kernel == 1 || !centred);
+            data.kernel = kernel == 0 ? hinge_kernel_linear() : hinge_kernel_rbf(1);
+            data.points = (struct hg_points){ .x = hinge_matrix_f64(s.x, s.n, 8), .n = s.n };
+            data.points.shift = centred ? shift : NULL;
+            assert_int_equal(hg_copy_init(&copy, &data, true, true, NULL), HINGE_OK);
+            assert_int_equal(data.points.integers != NULL, kernel == 1 || !centred);
             hg_copy_free(&copy);
         }
 }

@@ -1282,7 +1282,8 @@ TEST(looks_ahead_have_an_end)
             params.kernel = hinge_kernel_rbf(1);
             params.solver = solvers[k];
             params.max_iter = max_iter;
-            struct hg_field field = { .problem.params = params, .problem.n = 1000, .problem.d = 5 };
+            struct hg_dataset data = { .kernel = params.kernel, .n = 1000, .d = 5 };
+            struct hg_field field = { .problem = { .params = params, .data = data } };
             struct hg_part part = { .n = 1000 }, *batch[] = { &part };
             struct hg_selecting s = { .given = &params,
                                       .params = params,

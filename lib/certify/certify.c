@@ -167,12 +167,12 @@ static hinge_status solved_init(struct solved *s, const struct opened *o, size_t
 {
     const struct hg_problem *pr = &o->problem;
     memset(s, 0, sizeof *s);
-    HG_TRY(HG_MAKE(err, "the gradient of a problem", HG_ARRAY(s->subset, pr->n), HG_ARRAY(s->g, pr->n)));
+    HG_TRY(HG_MAKE(err, "the gradient of a problem", HG_ARRAY(s->subset, pr->data.n), HG_ARRAY(s->g, pr->data.n)));
     size_t n = hg_problem_points(pr, p, s->subset);
     HG_TRY(hg_problem_qp(pr, NULL, p, s->subset, n, &s->qp, s->sums, err));
     s->factor = take_beta(pr, o->beta + p * pr->x.rows, s->subset, &s->qp, s->sums);
     s->b = -o->m->rho[p] / s->factor;
-    HG_TRY(hg_problem_gradient(pr, s->subset, &s->qp, pr->threads, NULL, s->g, err));
+    HG_TRY(hg_problem_gradient(pr, s->subset, &s->qp, pr->data.threads, NULL, s->g, err));
     return pr->params.task == HINGE_NU_SVR ? share_sides(&s->qp, s->sums, s->g, err) : HINGE_OK;
 }
 
@@ -211,16 +211,16 @@ static hinge_status check_model(const hinge_model *m, const struct hg_problem *p
         return hg_fail(err, HINGE_EINVAL, "model: one of %zu targets, where %zu are given (0: y)", m->n_targets,
                        n_targets);
     hinge_task task = hg_task_of_model(pr);
-    if (pr->n_problems != m->n_problems || (m->sv != NULL && pr->d != m->d) || task != m->task)
+    if (pr->n_problems != m->n_problems || (m->sv != NULL && pr->data.d != m->d) || task != m->task)
         return hg_fail(err, HINGE_EINVAL,
                        "model: not one of these data and parameters (%zu problems of %zu features, "
                        "the data give %zu of %zu)",
-                       m->n_problems, m->d, pr->n_problems, pr->d);
+                       m->n_problems, m->d, pr->n_problems, pr->data.d);
     if (pr->one_vs_rest != (m->multiclass == HINGE_ONE_VS_REST))
         return hg_fail(err, HINGE_EINVAL, "multiclass: the model is one-vs-%s", pr->one_vs_rest ? "one" : "rest");
-    if (pr->params.kernel.type != m->kernel.type)
+    if (pr->data.kernel.type != m->kernel.type)
         return hg_fail(err, HINGE_EINVAL, "kernel: %s, and the model's is %s",
-                       hinge_kernel_info(pr->params.kernel.type)->keyword, hinge_kernel_info(m->kernel.type)->keyword);
+                       hinge_kernel_info(pr->data.kernel.type)->keyword, hinge_kernel_info(m->kernel.type)->keyword);
     if (pr->task->uses_tau && pr->params.tau != m->tau)
         return hg_fail(err, HINGE_EINVAL, "tau: %g, and the model was trained for %g", pr->params.tau, m->tau);
     return HINGE_OK;

@@ -25,8 +25,8 @@ static void add_row(struct hg_problem *pr, uint32_t row, double weight)
 {
     double w = pr->params.weights != NULL ? weight * pr->params.weights[row] : weight;
     if (w > 0) {
-        pr->order[pr->n] = row;
-        pr->weight[pr->n++] = w;
+        pr->order[pr->data.n] = row;
+        pr->weight[pr->data.n++] = w;
     }
 }
 
@@ -130,7 +130,7 @@ static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error 
         double weight = hg_class_weight(&pr->params, pr->labels[c]);
         for (size_t i = lower_bound(row, n, pr->labels[c]); i < n && row[i].value == pr->labels[c]; i++)
             add_row(pr, row[i].number, weight);
-        pr->start[c + 1] = pr->n;
+        pr->start[c + 1] = pr->data.n;
         if (pr->start[c + 1] == pr->start[c])
             status = hg_fail(err, HINGE_EINVAL, "weights: all rows of class %g have weight 0", pr->labels[c]);
     }
@@ -145,13 +145,13 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
     HG_TRY(hg_check_finite(pr->y, pr->task->regresses && pr->targets == NULL ? n : 0, "y: the target of row", err));
     for (size_t i = 0; i < n; i++)
         add_row(pr, (uint32_t)i, 1);
-    if (pr->targets != NULL && pr->n > 0)
+    if (pr->targets != NULL && pr->data.n > 0)
         HG_TRY(hg_targets_check(pr, err));
     pr->n_classes = 2;
     pr->n_problems = pr->targets != NULL ? pr->targets->n : 1;
     HG_TRY(HG_MAKE(err, "the range of rows", HG_ZEROS(pr->start, 2)));
-    pr->start[1] = pr->n;
-    return pr->n > 0 ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
+    pr->start[1] = pr->data.n;
+    return pr->data.n > 0 ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
 }
 
 hinge_status hg_problem_order(struct hg_problem *pr, hinge_error *err)

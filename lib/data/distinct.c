@@ -28,25 +28,25 @@ static hinge_status take_points(struct hg_distinct *d, const struct hg_problem *
                                 const uint32_t *first, size_t count, hinge_error *err)
 {
     struct hg_problem *pr = &d->problem;
-    size_t classes = whole->classifies ? whole->n_classes : 1, norms = whole->norms != NULL ? count : 0;
+    size_t classes = whole->classifies ? whole->n_classes : 1, norms = whole->data.norms != NULL ? count : 0;
     size_t twins = 0, c = 0;
     HG_TRY(HG_MAKE(err, "distinct rows", HG_ARRAY(pr->order, count), HG_ZEROS(pr->start, classes + 1),
-                   HG_ARRAY(pr->norms, norms), HG_ARRAY(pr->equal, count)));
-    pr->n = count;
+                   HG_ARRAY(pr->data.norms, norms), HG_ARRAY(pr->data.equal, count)));
+    pr->data.n = count;
     pr->weight = NULL;
     hg_gather(whole->order, sizeof *pr->order, first, count, pr->order);
-    hg_gather(whole->norms, sizeof *pr->norms, first, norms, pr->norms);
+    hg_gather(whole->data.norms, sizeof *pr->data.norms, first, norms, pr->data.norms);
     for (size_t k = 0; k < count; k++) {
-        pr->equal[k] = d->point[equal[first[k]]];
-        twins += pr->equal[k] != k;
+        pr->data.equal[k] = d->point[equal[first[k]]];
+        twins += pr->data.equal[k] != k;
         c += first[k] >= whole->start[c + 1]; /* each class has a row */
         pr->start[c + 1] = k + 1;
     }
-    pr->equal = twins > 0 && whole->equal != NULL ? pr->equal : NULL;
-    pr->norms = norms > 0 ? pr->norms : NULL;
-    pr->points.order = pr->order;
-    pr->points.equal = pr->equal;
-    pr->points.n = count;
+    pr->data.equal = twins > 0 && whole->data.equal != NULL ? pr->data.equal : NULL;
+    pr->data.norms = norms > 0 ? pr->data.norms : NULL;
+    pr->data.points.order = pr->order;
+    pr->data.points.equal = pr->data.equal;
+    pr->data.points.n = count;
     return HINGE_OK;
 }
 
@@ -54,7 +54,7 @@ static hinge_status take_points(struct hg_distinct *d, const struct hg_problem *
 static hinge_status merge(struct hg_distinct *d, const struct hg_problem *whole, const uint32_t *equal,
                           hinge_error *err)
 {
-    size_t n = whole->n, count = 0;
+    size_t n = whole->data.n, count = 0;
     uint32_t *first;
     double *key;
     HG_TRY(HG_MAKE(err, "the numbers of rows", HG_ARRAY(first, n), HG_ARRAY(key, n)));
@@ -72,19 +72,19 @@ static hinge_status merge(struct hg_distinct *d, const struct hg_problem *whole,
     return status;
 }
 
-/* For kernels of the distance hg_problem_look has found equal rows already; of other kernels of features they are
+/* For kernels of the distance hg_dataset_look has found equal rows already; of other kernels of features they are
  * looked for here. */
 hinge_status hg_distinct_init(struct hg_distinct *d, const struct hg_problem *whole, hinge_error *err)
 {
     uint32_t *found = NULL;
     hinge_status status = HINGE_OK;
     *d = (struct hg_distinct){ .problem = *whole };
-    const struct hg_kernel_row *row = hg_kernel_row(whole->params.kernel.type);
+    const struct hg_kernel_row *row = hg_kernel_row(whole->data.kernel.type);
     if (!hg_kernel_is_of_features(row) || whole->n_problems == 0 || whole->targets != NULL)
         return HINGE_OK;
     if (!row->of_distance)
-        status = hg_equal_find(&whole->points, whole->threads, &found, err);
-    const uint32_t *equal = found != NULL ? found : whole->equal;
+        status = hg_equal_find(&whole->data.points, whole->data.threads, &found, err);
+    const uint32_t *equal = found != NULL ? found : whole->data.equal;
     if (status == HINGE_OK && equal != NULL)
         status = merge(d, whole, equal, err);
     hg_free(found);
@@ -107,11 +107,11 @@ hinge_status hg_reduced_init(struct hg_reduced *reduced, const struct hg_distinc
                              size_t p, hinge_error *err)
 {
     uint32_t *where;
-    size_t points = d->problem.n;
+    size_t points = d->problem.data.n;
     *reduced = (struct hg_reduced){ .n = hg_problem_size(whole, p) };
-    HG_TRY(HG_MAKE(err, "a two-class problem", HG_ARRAY(reduced->rows, whole->n), HG_ARRAY(reduced->at, reduced->n),
-                   HG_ARRAY(reduced->points, points), HG_ARRAY(where, points), HG_ARRAY(reduced->g, points),
-                   HG_ARRAY(reduced->kept, 2 * points)));
+    HG_TRY(HG_MAKE(err, "a two-class problem", HG_ARRAY(reduced->rows, whole->data.n),
+                   HG_ARRAY(reduced->at, reduced->n), HG_ARRAY(reduced->points, points), HG_ARRAY(where, points),
+                   HG_ARRAY(reduced->g, points), HG_ARRAY(reduced->kept, 2 * points)));
     hg_problem_points(whole, p, reduced->rows);
     HG_TRY(hg_problem_qp(whole, NULL, p, reduced->rows, reduced->n, &reduced->whole, reduced->sums, err));
     size_t n = hg_problem_points(&d->problem, p, reduced->points);

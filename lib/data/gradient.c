@@ -12,7 +12,7 @@
 static hinge_status linear_gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
                                     double *g, hinge_error *err)
 {
-    size_t d = pr->d;
+    size_t d = pr->data.d;
     long double *w;
     double *x;
     HG_TRY(HG_MAKE(err, "the weights of features", HG_ZEROS(w, d), HG_ARRAY(x, d)));
@@ -20,13 +20,13 @@ static hinge_status linear_gradient(const struct hg_problem *pr, const uint32_t 
         double beta = hg_qp_beta(qp, i);
         if (beta == 0)
             continue;
-        hg_points_pack(&pr->points, subset + i, 0, 1, HINGE_F64, x, d);
+        hg_points_pack(&pr->data.points, subset + i, 0, 1, HINGE_F64, x, d);
         for (size_t c = 0; c < d; c++)
             w[c] += (long double)beta * x[c];
     }
     for (size_t i = 0; i < qp->n; i++) {
         long double sum = 0;
-        hg_points_pack(&pr->points, subset + i, 0, 1, HINGE_F64, x, d);
+        hg_points_pack(&pr->data.points, subset + i, 0, 1, HINGE_F64, x, d);
         for (size_t c = 0; c < d; c++)
             sum += w[c] * x[c];
         g[i] = (double)sum;
@@ -40,12 +40,12 @@ hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *su
                                  int threads, const struct hg_halt *halt, double *g, hinge_error *err)
 {
     struct hg_gram gram = { 0 };
-    if (pr->params.kernel.type == HINGE_LINEAR)
+    if (pr->data.kernel.type == HINGE_LINEAR)
         return linear_gradient(pr, subset, qp, g, err);
     uint32_t *point;
     double *coef;
     HG_TRY(HG_MAKE(err, "the coefficients of a gradient", HG_ARRAY(point, qp->n), HG_ARRAY(coef, qp->n)));
-    hinge_status status = hg_problem_exact(pr, subset, qp->n, threads, &gram, err);
+    hinge_status status = hg_dataset_exact(&pr->data, subset, qp->n, threads, &gram, err);
     if (status == HINGE_OK) {
         size_t n_sv = hg_qp_support(qp, NULL, point, coef);
         memset(g, 0, qp->n * sizeof *g);

@@ -31,15 +31,15 @@ size_t hg_folds_deal_problem(const struct hg_problem *pr, size_t p, size_t folds
  * row [rows] has the points in order, then those rows. */
 hinge_status hg_folds_draw(const struct hg_problem *pr, uint64_t *state, size_t folds, uint32_t *fold, hinge_error *err)
 {
-    size_t rows = pr->x.rows, groups = pr->classifies ? pr->n_classes : 1, last = pr->n, *start;
+    size_t rows = pr->x.rows, groups = pr->classifies ? pr->n_classes : 1, last = pr->data.n, *start;
     uint32_t *row, *dealt, *work;
     HG_TRY(HG_MAKE(err, "the folds of rows", HG_ARRAY(row, rows), HG_ARRAY(dealt, rows), HG_ARRAY(work, rows),
                    HG_ARRAY(start, groups + 2)));
     memcpy(start, pr->start, (groups + 1) * sizeof *start);
     start[groups + 1] = rows;
-    memcpy(row, pr->order, pr->n * sizeof *row);
+    memcpy(row, pr->order, pr->data.n * sizeof *row);
     memset(fold, 0, rows * sizeof *fold);
-    for (size_t i = 0; i < pr->n; i++)
+    for (size_t i = 0; i < pr->data.n; i++)
         fold[row[i]] = 1;
     for (size_t i = 0; i < rows; i++)
         if (fold[i] == 0)
@@ -53,7 +53,7 @@ hinge_status hg_folds_draw(const struct hg_problem *pr, uint64_t *state, size_t 
 
 void hg_folds_mark(const struct hg_problem *pr, bool *used, bool *alone)
 {
-    for (size_t k = 0; k < pr->n; k++)
+    for (size_t k = 0; k < pr->data.n; k++)
         used[pr->order[k]] = true;
     for (size_t c = 0; alone != NULL && pr->classifies && c < pr->n_classes; c++)
         alone[pr->order[pr->start[c]]] = pr->start[c + 1] - pr->start[c] == 1;

@@ -22,45 +22,67 @@ static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
     double sum = 0, C = pr->task->uses_C && isfinite(p->C) ? HG_MAX(p->C, 1.0) : 1;
     if (pr->targets != NULL)
         C = hg_targets_most(pr, C);
-    for (size_t i = 0; i < pr->n; i++)
+    for (size_t i = 0; i < pr->data.n; i++)
         sum += C * pr->weight[i];
     return sum <= DBL_MAX / 8
                ? HINGE_OK
                : hg_fail(err, HINGE_EINVAL, "C: the bounds of %zu rows, %g times their weights, sum to more than %.2g",
-                         pr->n, C, DBL_MAX / 8);
+                         pr->data.n, C, DBL_MAX / 8);
 }
 
 /* The norm is the largest squared one of a point, or diagonal value of a matrix that is given; the user's own kernels
  * have none. hg_kernel_beyond_f32 tells by it whether kernel values fit f32. */
-void hg_problem_measure(struct hg_problem *pr)
+void hg_dataset_measure(struct hg_dataset *data)
 {
-    struct hg_survey survey = { .norms = pr->norms };
-    if (hg_kernel_is_of_features(hg_kernel_row(pr->params.kernel.type)))
-        hg_points_survey(&pr->points, &survey, pr->threads);
-    for (size_t i = 0; i < pr->n && pr->params.kernel.type == HINGE_PRECOMPUTED; i++)
-        survey.largest = HG_MAX(survey.largest, fabs(hg_points_value(&pr->points, i, pr->column[i])));
-    pr->points.nonzeros = survey.nonzeros;
-    pr->norm = survey.largest;
+    struct hg_survey survey = { .norms = data->norms };
+    if (hg_kernel_is_of_features(hg_kernel_row(data->kernel.type)))
+        hg_points_survey(&data->points, &survey, data->threads);
+    for (size_t i = 0; i < data->n && data->kernel.type == HINGE_PRECOMPUTED; i++)
+        survey.largest = HG_MAX(survey.largest, fabs(hg_points_value(&data->points, i, data->column[i])));
+    data->points.nonzeros = survey.nonzeros;
+    data->norm = survey.largest;
 }
 
 /* Makes what hangs on the points in the order of need: a shift changes which values are 0, and norms are those of
  * shifted points. Equal points matter to kernels of the distance here, since that of two of them, from norms and a dot
  * product, is what rounding leaves and not 0 (kernels/equal.h). */
-hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
+hinge_status hg_dataset_look(struct hg_dataset *data, hinge_error *err)
 {
-    const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
+    const struct hg_kernel_row *row = hg_kernel_row(data->kernel.type);
     bool wanted = false;
-    if (row->of_distance && pr->d > 0)
-        pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
-    if (pr->shift == NULL && wanted)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
+    if (row->of_distance && data->d > 0)
+        data->points.shift = data->shift = hg_points_centre(&data->points, data->threads, &wanted);
+    if (data->shift == NULL && wanted)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", data->d);
     if (row->of_distance)
-        HG_TRY(HG_MAKE(err, "the norms of rows", HG_ARRAY(pr->norms, pr->n)));
-    hg_problem_measure(pr);
+        HG_TRY(HG_MAKE(err, "the norms of rows", HG_ARRAY(data->norms, data->n)));
+    hg_dataset_measure(data);
     if (row->of_distance)
-        HG_TRY(hg_equal_find(&pr->points, pr->threads, &pr->equal, err));
-    pr->points.equal = pr->equal;
+        HG_TRY(hg_equal_find(&data->points, data->threads, &data->equal, err));
+    data->points.equal = data->equal;
     return HINGE_OK;
+}
+
+void hg_dataset_free(struct hg_dataset *data)
+{
+    hg_free(data->shift);
+    hg_free(data->column);
+    hg_free(data->norms);
+    hg_free(data->equal);
+    *data = (struct hg_dataset){ 0 };
+}
+
+struct hg_tiler hg_dataset_tiler(const struct hg_dataset *data, hinge_dtype type)
+{
+    return (struct hg_tiler){ data->kernel, hg_maps(hg_cpu_level(data->cpu_level)), type, data->d,
+                              .asked = data->maker };
+}
+
+hinge_status hg_dataset_exact(const struct hg_dataset *data, const uint32_t *subset, size_t n, int threads,
+                              struct hg_gram *gram, hinge_error *err)
+{
+    struct hg_tiler tiler = hg_dataset_tiler(data, HINGE_F64);
+    return hg_gram_init(gram, &tiler, &data->points, subset, n, data->column, data->norms, threads, err);
 }
 
 /* Finds each row's column of a precomputed kernel matrix: the one that precomputed_index names, or that of the row's
@@ -75,13 +97,13 @@ static hinge_status check_columns(struct hg_problem *pr, hinge_error *err)
                        "x: a precomputed kernel matrix of %zu rows has %zu columns; without "
                        "precomputed_index it must be square",
                        pr->x.rows, pr->x.cols);
-    HG_TRY(HG_MAKE(err, "the columns of rows", HG_ARRAY(pr->column, pr->n)));
-    for (size_t i = 0; i < pr->n; i++) {
+    HG_TRY(HG_MAKE(err, "the columns of rows", HG_ARRAY(pr->data.column, pr->data.n)));
+    for (size_t i = 0; i < pr->data.n; i++) {
         size_t column = index != NULL ? index[pr->order[i]] : pr->order[i];
         if (column >= pr->x.cols)
             return hg_fail(err, HINGE_EINVAL, "precomputed_index: row %u has column %zu, the matrix has %zu",
                            pr->order[i], column, pr->x.cols);
-        pr->column[i] = (uint32_t)column;
+        pr->data.column[i] = (uint32_t)column;
     }
     return HINGE_OK;
 }
@@ -111,12 +133,12 @@ static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
 {
     size_t rows = pr->x.rows;
     HG_TRY(HG_MAKE(err, "the order of rows", HG_ARRAY(pr->order, rows), HG_ARRAY(pr->weight, rows)));
-    HG_TRY(hg_matrix_check_finite(&pr->x, "x", pr->threads, err));
+    HG_TRY(hg_matrix_check_finite(&pr->x, "x", pr->data.threads, err));
     HG_TRY(hg_problem_order(pr, err));
     HG_TRY(check_boxes(pr, err));
-    pr->points = (struct hg_points){ .x = pr->x, .order = pr->order, .n = pr->n };
+    pr->data.points = (struct hg_points){ .x = pr->x, .order = pr->order, .n = pr->data.n };
     HG_TRY(check_columns(pr, err));
-    return hg_problem_look(pr, err);
+    return hg_dataset_look(&pr->data, err);
 }
 
 /* Checks, chooses threads by counted work, and fills the problem, which is empty but for what the callers below say;
@@ -125,10 +147,11 @@ static hinge_status init(struct hg_problem *pr, const hinge_matrix *x, const dou
                          hinge_error *err)
 {
     HG_TRY(check_problem(x, y, params, &pr->params, err));
-    pr->threads = hg_kernel_team(&pr->params.kernel, pr->params.threads, (double)x->rows * (double)x->rows, x->cols);
+    const hinge_params *p = &pr->params;
+    pr->data = (struct hg_dataset){ .kernel = p->kernel, .maker = p->maker, .cpu_level = p->cpu_level, .d = x->cols };
+    pr->data.threads = hg_kernel_team(&p->kernel, p->threads, (double)x->rows * (double)x->rows, x->cols);
     pr->x = *x;
     pr->y = y;
-    pr->d = x->cols;
     pr->task = hinge_task_info(params->task);
     pr->classifies = pr->task->classifies && pr->targets == NULL;
     hinge_status status = fill_problem(pr, err);
@@ -162,10 +185,7 @@ void hg_problem_free(struct hg_problem *pr)
     hg_free(pr->order); /* and with it the weights */
     hg_free(pr->labels);
     hg_free(pr->start);
-    hg_free(pr->shift);
-    hg_free(pr->column);
-    hg_free(pr->norms);
-    hg_free(pr->equal);
+    hg_dataset_free(&pr->data);
     memset(pr, 0, sizeof *pr);
 }
 
@@ -195,7 +215,7 @@ size_t hg_problem_size(const struct hg_problem *pr, size_t p)
     size_t a, b;
     hg_problem_pair(pr, p, &a, &b);
     if (!pr->classifies || pr->one_vs_rest)
-        return pr->n;
+        return pr->data.n;
     return pr->start[a + 1] - pr->start[a] + pr->start[b + 1] - pr->start[b];
 }
 
@@ -203,7 +223,7 @@ size_t hg_problem_firsts(const struct hg_problem *pr, size_t p)
 {
     size_t a, b;
     hg_problem_pair(pr, p, &a, &b);
-    return pr->classifies ? pr->start[a + 1] - pr->start[a] : pr->n;
+    return pr->classifies ? pr->start[a + 1] - pr->start[a] : pr->data.n;
 }
 
 size_t hg_problem_largest(const struct hg_problem *pr)
@@ -232,7 +252,7 @@ size_t hg_problem_points(const struct hg_problem *pr, size_t p, uint32_t *subset
     if (!pr->one_vs_rest)
         return add_range(subset, n, pr->start[b], pr->start[b + 1]);
     n = add_range(subset, n, 0, pr->start[a]);
-    return add_range(subset, n, pr->start[a + 1], pr->n);
+    return add_range(subset, n, pr->start[a + 1], pr->data.n);
 }
 
 /* Starts as LIBSVM starts the tasks with a sum: the first entries at their bound until the sum is reached. */
@@ -299,8 +319,8 @@ double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest)
 
 /* Sets the column "sum" of the table in doc/solver.md. nu may be above its bound by rounding, 1e-12 of it: the sum is
  * then cut to what the boxes hold. */
-static hinge_status sums_by(const struct hg_problem *pr, const hinge_params *params, size_t p, double first,
-                            double second, double *sums, hinge_error *err)
+hinge_status hg_problem_sums(const struct hg_problem *pr, const hinge_params *params, size_t p, double first,
+                             double second, double *sums, hinge_error *err)
 {
     double total = first + second;
     sums[0] = sums[1] = 0;
@@ -324,12 +344,6 @@ static hinge_status sums_by(const struct hg_problem *pr, const hinge_params *par
         sums[1] = -sums[0];
     }
     return HINGE_OK;
-}
-
-hinge_status hg_problem_sums(const struct hg_problem *pr, size_t p, double first, double second, double *sums,
-                             hinge_error *err)
-{
-    return sums_by(pr, &pr->params, p, first, second, sums, err);
 }
 
 /* Takes nu-SVC's coefficients, which come as a model has them, divided by r: each layer is brought back to its sum, and
@@ -391,7 +405,7 @@ hinge_status hg_problem_qp(const struct hg_problem *pr, const struct hg_boxes *b
     hg_target_params(pr->targets, p, &params);
     for (size_t k = 0; k < n; k++)
         weight[k >= n_first] += hg_entry_of(pr, given, p, subset[k], true).weight;
-    HG_TRY(sums_by(pr, &params, p, weight[0], weight[1], sums, err));
+    HG_TRY(hg_problem_sums(pr, &params, p, weight[0], weight[1], sums, err));
     HG_TRY(hg_qp_init(qp, n, pr->task->two_sums ? 2 : 1, err));
     qp->no_sum = params.no_bias;
     qp->kink = pr->task->uses_p ? params.p : 0;
@@ -428,21 +442,8 @@ void hg_problem_bias(const struct hg_problem *pr, const double *bias, double *b,
     }
 }
 
-struct hg_tiler hg_problem_tiler(const struct hg_problem *pr, hinge_dtype type)
-{
-    return (struct hg_tiler){ pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), type, pr->d,
-                              .asked = pr->params.maker };
-}
-
-hinge_status hg_problem_exact(const struct hg_problem *pr, const uint32_t *subset, size_t n, int threads,
-                              struct hg_gram *gram, hinge_error *err)
-{
-    struct hg_tiler tiler = hg_problem_tiler(pr, HINGE_F64);
-    return hg_gram_init(gram, &tiler, &pr->points, subset, n, pr->column, pr->norms, threads, err);
-}
-
 /* Counts n_sv n (d + 8): dot products, and what the map adds to each of them. */
 double hg_problem_gradient_work(const struct hg_problem *pr, const struct hg_qp *qp)
 {
-    return (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(pr->d + 8);
+    return (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(pr->data.d + 8);
 }

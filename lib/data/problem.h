@@ -8,7 +8,36 @@
 #include "kernels/gram.h"
 #include "solver/qp.h"
 
-/* Holds the data of a training or a certificate as its two-class problems see them. A *point* is a row of weight > 0;
+/* Holds points as kernels read them, and the kernel: all that kernel rows are made of. The caller sets the first part;
+ * hg_dataset_look makes the rest, and hg_dataset_free frees it. */
+struct hg_dataset {
+    hinge_kernel kernel;     /* resolved */
+    hinge_maker maker;       /* asked for */
+    int cpu_level, threads;  /* asked for; 1 thread where there is too little to share */
+    size_t n, d;             /* points, features */
+    struct hg_points points; /* the caller's rows, in the order of points */
+    uint32_t *column;        /* precomputed: column of each point; otherwise NULL */
+
+    double *shift;   /* [d] column means, where subtracting them pays; otherwise NULL */
+    double *norms;   /* [n] in f64, where the kernel needs them */
+    double norm;     /* the largest of a point, or, precomputed, the largest |K(x, x)|; 0: the user's kernel */
+    uint32_t *equal; /* [n] kernels of the distance: the first point that is equal to each; NULL: no two are */
+};
+
+/* Makes what hangs on the points and on the kernel: their shift, norms, equal ones. What has been made is to be freed
+ * on failure too. */
+hinge_status hg_dataset_look(struct hg_dataset *data, hinge_error *err);
+/* Sets data->norm, as hg_dataset_look does; to be called again where the points' shift is another. */
+void hg_dataset_measure(struct hg_dataset *data);
+void hg_dataset_free(struct hg_dataset *data);
+
+/* Returns what kernel values of a type are made by. */
+struct hg_tiler hg_dataset_tiler(const struct hg_dataset *data, hinge_dtype type);
+/* Makes a source of kernel rows of a subset of the points (NULL: all of them) in f64, from the caller's own rows. */
+hinge_status hg_dataset_exact(const struct hg_dataset *data, const uint32_t *subset, size_t n, int threads,
+                              struct hg_gram *gram, hinge_error *err);
+
+/* Holds what a training or a certificate is given as its two-class problems see it. A *point* is a row of weight > 0;
  * all arrays by point are in the order of `order`. hg_problem_init makes it and hg_problem_free frees it; x, y and what
  * params point at are the caller's, and must outlive it. Nothing changes once it is made, so threads may share it. */
 struct hg_problem {
@@ -18,21 +47,14 @@ struct hg_problem {
     const double *y;              /* the caller's; NULL for one-class */
     const hinge_targets *targets; /* the caller's: problem p is that of target p, all of regressions' layout; or NULL */
     bool classifies, one_vs_rest;
-    int threads;     /* asked for; 1 where the problem is too small to share */
-    size_t n, d;     /* rows used (weight > 0), features */
     uint32_t *order; /* [n] caller's row of each point: grouped by class, in the caller's order within */
     double *weight;  /* [n] by point: example weight times class weight */
     size_t n_classes, n_problems;
     double *labels;      /* [n_classes] */
     const double *known; /* [n_known] the labels of a model, whose order the classes are to have; NULL: no model */
     size_t n_known;
-    size_t *start;           /* [n_classes + 1] points of each class; one range for regression and one-class */
-    double *shift;           /* [d] column means, where subtracting them pays; otherwise NULL */
-    uint32_t *column;        /* precomputed: column of each point; otherwise NULL */
-    struct hg_points points; /* the caller's rows, in this order */
-    double *norms;           /* [n] in f64, where the kernel needs them */
-    double norm;             /* the largest of a point, or, precomputed, the largest |K(x, x)|; 0: the user's kernel */
-    uint32_t *equal;         /* [n] RBF: the first point that is equal to each; NULL: no two are */
+    size_t *start;          /* [n_classes + 1] points of each class; one range for regression and one-class */
+    struct hg_dataset data; /* the rows of weight > 0, in this order */
 };
 
 hinge_status hg_problem_init(struct hg_problem *problem, const hinge_matrix *x, const double *y,
@@ -45,12 +67,6 @@ hinge_status hg_problem_init_many(struct hg_problem *problem, const hinge_matrix
 hinge_status hg_problem_init_known(struct hg_problem *problem, const hinge_matrix *x, const double *y,
                                    const hinge_params *params, const double *labels, size_t n, hinge_error *err);
 void hg_problem_free(struct hg_problem *problem);
-
-/* Makes what hangs on the points alone, which are there, and on the kernel: their shift, norms, equal ones. What has
- * been made is to be freed on failure too. */
-hinge_status hg_problem_look(struct hg_problem *problem, hinge_error *err);
-/* Sets problem->norm, as hg_problem_look does; to be called again where the points' shift is another. */
-void hg_problem_measure(struct hg_problem *problem);
 
 /* Returns what examples of a class are weighted by. */
 double hg_class_weight(const hinge_params *params, double label);
@@ -80,10 +96,10 @@ double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest);
 /* Sets offset and bounds of entry k, a point of weight w and target y; qp is all zero. positive: of the first class. */
 void hg_problem_box(const hinge_params *params, double w, double y, bool positive, struct hg_qp *qp, size_t k);
 
-/* Sets what the layers of problem p are held to, by the weights of its first class's points and of the others. EINVAL:
- * nu cannot be reached. */
-hinge_status hg_problem_sums(const struct hg_problem *problem, size_t p, double first, double second, double *sums,
-                             hinge_error *err);
+/* Sets what the layers of problem p are held to by these parameters, and by the weights of its first class's points and
+ * of the others. EINVAL: nu cannot be reached. */
+hinge_status hg_problem_sums(const struct hg_problem *problem, const hinge_params *params, size_t p, double first,
+                             double second, double *sums, hinge_error *err);
 
 /* Holds what boxes and sums are made of where it is not the problem's own, as in the folds of a grid. */
 struct hg_boxes {
@@ -134,12 +150,6 @@ double hg_tube(double (*outside)(void *arg, double half), void *arg, double allo
 /* Takes the scale out of a solved QP: the bias b (f = sum + b), and for nu-SVC the factor 1/r by which coefficients
  * and b are to be multiplied (1 otherwise). r <= 0 gives factor 0. */
 void hg_problem_bias(const struct hg_problem *problem, const double *layer_bias, double *b, double *factor);
-
-/* Returns what the problem's kernel values of a type are made by. */
-struct hg_tiler hg_problem_tiler(const struct hg_problem *problem, hinge_dtype type);
-/* Makes a source of kernel rows of a subset of the points (NULL: all of them) in f64, from the caller's own rows. */
-hinge_status hg_problem_exact(const struct hg_problem *problem, const uint32_t *subset, size_t n, int threads,
-                              struct hg_gram *gram, hinge_error *err);
 
 /* Multiply-adds of the gradient below, of which so many at most are done in a fraction of a second. */
 double hg_problem_gradient_work(const struct hg_problem *problem, const struct hg_qp *qp);

@@ -38,7 +38,7 @@ hinge_status hg_targets_check(const struct hg_problem *pr, hinge_error *err)
     }
     for (size_t k = 0; k < t->n; k++) {
         double sum = 0;
-        for (size_t i = 0; i < pr->n; i++)
+        for (size_t i = 0; i < pr->data.n; i++)
             sum += t->weights != NULL ? t->weights[k * rows + pr->order[i]] : 1;
         if (!(sum > 0))
             return hg_fail(err, HINGE_EINVAL, "targets: all rows have weight 0 for target %zu", k);

@@ -143,7 +143,7 @@ static void part_set_rest(struct part *part, const struct hg_problem *pr, size_t
 {
     for (size_t i = 0; i < pr->x.rows; i++)
         part->y[i] = -1;
-    for (size_t i = 0; i < pr->n; i++) {
+    for (size_t i = 0; i < pr->data.n; i++) {
         part->y[pr->order[i]] = i >= pr->start[class] && i < pr->start[class + 1] ? 1 : -1;
         part->weight[pr->order[i]] = pr->weight[i];
     }
@@ -238,10 +238,10 @@ static void fit_one(void *arg, int thread, size_t p, size_t end)
 static bool fit_problems(const struct calibration *c, struct calibrated *result)
 {
     const struct hg_problem *pr = c->problem;
-    for (size_t i = 0; i < pr->n && !pr->classifies; i++)
+    for (size_t i = 0; i < pr->data.n && !pr->classifies; i++)
         c->refold->decision[i] = pr->y[pr->order[i]] - c->refold->decision[i];
     struct fitting fitting = { c, result, 0 };
-    hg_share(pr->threads, pr->n_problems, 1, fit_one, &fitting);
+    hg_share(pr->data.threads, pr->n_problems, 1, fit_one, &fitting);
     return fitting.unsound == 0;
 }
 
@@ -310,15 +310,15 @@ static hinge_status by_training_rows(struct calibration *c, hinge_model *model, 
 {
     const struct hg_problem *pr = c->problem;
     struct hg_job job = { .threads = pr->params.threads, .params = c->jobs.params, .model = model };
-    struct hg_split rows = { .n = pr->n, .row = pr->order };
+    struct hg_split rows = { .n = pr->data.n, .row = pr->order };
     struct calibrated result;
     uint32_t *fold;
     double *decision;
-    HG_TRY(HG_MAKE(err, "decision values", HG_ZEROS(fold, pr->n), HG_ARRAY(decision, pr->n)));
+    HG_TRY(HG_MAKE(err, "decision values", HG_ZEROS(fold, pr->data.n), HG_ARRAY(decision, pr->data.n)));
     rows.fold = fold;
     hinge_status status = calibrated_init(&result, model, err);
     HG_THEN(status, hg_jobs_hold_out(&c->jobs, &job, &rows, 0, false, decision, err));
-    if (status == HINGE_OK && calibrated_fit(&result, 0, decision, 0, pr->n))
+    if (status == HINGE_OK && calibrated_fit(&result, 0, decision, 0, pr->data.n))
         calibrated_install(&result, model);
     calibrated_free(&result);
     hg_free(fold);
@@ -353,7 +353,7 @@ hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_peers *pe
                                .arg = &c };
     if (problem.task->one_class)
         status = by_training_rows(&c, model, err);
-    else if (problem.classifies || problem.n > 1)
+    else if (problem.classifies || problem.data.n > 1)
         status = by_folds(&c, model, err);
     *outcome = hg_worse_outcome(*outcome, c.ended);
     hg_free(nothing.start);

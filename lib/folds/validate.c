@@ -54,8 +54,8 @@ static void sum_reports(const struct validation *v, bool by_side, hinge_report *
     hinge_report sum = v->reports[0];
     for (size_t f = 1; f < v->folds; f++)
         hg_add_report(&sum, &v->reports[f]);
-    sum.n = v->problem->n;
-    sum.d = v->problem->d;
+    sum.n = v->problem->data.n;
+    sum.d = v->problem->data.d;
     sum.distinct = 0;
     sum.threads = hg_threads(v->jobs.params.threads);
     if (by_side) {
@@ -100,7 +100,7 @@ static hinge_status validate_at_once(struct validation *v, hinge_report *report,
     bool solved = known && hg_refold_solved(&refold, pr->n_problems);
     v->model = NULL;
     *done = solved || (known && (hg_ended_early(report->outcome) || refold.stopped));
-    for (size_t k = 0; k < pr->n && *done; k++) {
+    for (size_t k = 0; k < pr->data.n && *done; k++) {
         double f = refold.decision[k];
         if (pr->n_problems == 1)
             v->prediction[pr->order[k]] = isnan(f) || !pr->classifies ? f : pr->labels[f > 0 ? 0 : 1];
@@ -125,7 +125,7 @@ static bool may_go_at_once(const struct validation *v)
     const hinge_params *params = &v->problem->params;
     size_t n_problems = v->problem->n_problems;
     return params->eps >= AT_ONCE && !params->probability && !(params->time_limit > 0) &&
-           v->jobs.params.scaling == NULL && v->jobs.others == NULL && v->problem->n == v->n &&
+           v->jobs.params.scaling == NULL && v->jobs.others == NULL && v->problem->data.n == v->n &&
            (n_problems == 1 || (n_problems > 1 && v->folds <= MOST_KEPT));
 }
 

@@ -21,18 +21,18 @@ struct block {
     const hinge_matrix *a, *b;
     bool same; /* b is a */
     const hinge_predict_options *options;
+    struct hg_dataset data; /* a's rows, and b's after them unless they are the same */
     struct hg_tiler tiler;
-    struct hg_problem problem; /* its points alone: a's rows, and b's after them unless they are the same */
-    void *norms;               /* [n] in the tiler's type */
-    uint32_t *ids;             /* [n] */
-    struct hg_copy copy;       /* lists of features of two values */
+    void *norms;         /* [n] in the tiler's type */
+    uint32_t *ids;       /* [n] */
+    struct hg_copy copy; /* lists of features of two values */
     struct hg_gram gram;
     hinge_dtype type; /* of out */
     char *out;
     size_t ld;
     struct hg_teller teller;
-    size_t row, col;    /* where the strip begins, */
-    size_t count;       /* and its rows */
+    size_t row, col; /* where the strip begins, */
+    size_t count;    /* and its rows */
 };
 
 /* Returns the address of an entry of out. */
@@ -48,34 +48,35 @@ static char *entry(const struct block *k, size_t row, size_t col)
  * hg_kernel_beyond_f32. */
 static void choose_type(struct block *k)
 {
-    const struct hg_problem *pr = &k->problem;
+    const struct hg_dataset *data = &k->data;
     hinge_precision asked = k->options->precision;
     bool f32 = asked == HINGE_PRECISION_F32 || (asked == HINGE_PRECISION_AUTO && k->type == HINGE_F32);
     double *norms = k->norms;
-    hg_points_norms(&pr->points, HINGE_F64, norms, pr->threads);
-    f32 = f32 && !hg_kernel_beyond_f32(&k->tiler.kernel, pr->norm);
+    hg_points_norms(&data->points, HINGE_F64, norms, data->threads);
+    f32 = f32 && !hg_kernel_beyond_f32(&data->kernel, data->norm);
     k->tiler.type = f32 ? HINGE_F32 : HINGE_F64;
     if (f32)
-        hg_points_norms(&pr->points, HINGE_F32, norms, pr->threads);
+        hg_points_norms(&data->points, HINGE_F32, norms, data->threads);
 }
 
 /* Makes the source whose points are a's rows and b's: norms, features of two values, and the type in which values are
  * made. */
 static hinge_status prepare(struct block *k, hinge_error *err)
 {
-    const struct hg_kernel_row *row = hg_kernel_row(k->tiler.kernel.type);
-    struct hg_problem *pr = &k->problem;
-    HG_TRY(hg_problem_look(pr, err));
-    HG_TRY(HG_MAKE(err, "what kernel values are made of", HG_ARRAY(k->ids, pr->n),
-                   HG_VALUES(k->norms, pr->n, sizeof(double))));
-    for (size_t i = 0; i < pr->n; i++)
+    const struct hg_kernel_row *row = hg_kernel_row(k->data.kernel.type);
+    struct hg_dataset *data = &k->data;
+    HG_TRY(hg_dataset_look(data, err));
+    HG_TRY(HG_MAKE(err, "what kernel values are made of", HG_ARRAY(k->ids, data->n),
+                   HG_VALUES(k->norms, data->n, sizeof(double))));
+    for (size_t i = 0; i < data->n; i++)
         k->ids[i] = (uint32_t)i;
+    k->tiler = hg_dataset_tiler(data, HINGE_F64);
     if (row->source == HG_FROM_DOTS || row->source == HG_FROM_PARTS)
         choose_type(k);
-    HG_TRY(hg_copy_init(&k->copy, pr, true, false, err));
-    HG_TRY(hg_copy_check(&k->copy, pr, k->tiler.type, err));
-    return hg_gram_init(&k->gram, &k->tiler, &pr->points, NULL, pr->n, NULL, row->of_distance ? k->norms : NULL,
-                        pr->threads, err);
+    HG_TRY(hg_copy_init(&k->copy, data, true, false, err));
+    HG_TRY(hg_copy_check(&k->copy, data, k->tiler.type, err));
+    return hg_gram_init(&k->gram, &k->tiler, &data->points, NULL, data->n, NULL, row->of_distance ? k->norms : NULL,
+                        data->threads, err);
 }
 
 static void block_free(struct block *k)
@@ -83,7 +84,7 @@ static void block_free(struct block *k)
     hg_gram_free(&k->gram);
     hg_copy_free(&k->copy);
     hg_free(k->ids);
-    hg_problem_free(&k->problem);
+    hg_dataset_free(&k->data);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -116,7 +117,7 @@ static hinge_status fill_strip(struct block *k, size_t count)
     hinge_status status = hg_rows_fill(&k->gram.super, k->ids + k->row, count, k->ids + first, k->b->rows - k->col,
                                        straight ? row : NULL, &converted);
     if (status == HINGE_OK && k->same)
-        hg_mirror_rows(k->out, k->type, k->ld, k->a->rows, k->row, count, k->problem.threads);
+        hg_mirror_rows(k->out, k->type, k->ld, k->a->rows, k->row, count, k->data.threads);
     return status;
 }
 
@@ -187,8 +188,8 @@ static int team_for(const hinge_kernel *kernel, const hinge_matrix *a, const hin
     return hg_kernel_team(kernel, o->threads, (double)a->rows * (double)b->rows, a->cols);
 }
 
-/* Makes a problem of points and a kernel alone, without labels or weights; `more` has b's rows behind a's, unless they
- * are the same view. Matrices without rows have no values, and nothing is prepared for them. */
+/* Makes the data of both matrices' rows, `more` being b's behind a's unless they are the same view, and their values.
+ * Matrices without rows have no values, and nothing is prepared for them. */
 static hinge_status make_block(const hinge_kernel *kernel, const hinge_matrix *a, const hinge_matrix *b,
                                const hinge_predict_options *options, hinge_dtype type, void *out, size_t ld,
                                hinge_error *err)
@@ -201,19 +202,15 @@ static hinge_status make_block(const hinge_kernel *kernel, const hinge_matrix *a
     if (status != HINGE_OK || a == NULL || b == NULL) /* which are refused */
         return status;
     k.same = same_view(a, b);
-    struct hg_problem *pr = &k.problem;
-    *pr = (struct hg_problem){ .params = { .cpu_level = k.options->cpu_level, .maker = k.options->maker },
-                                .d = a->cols };
-    pr->n = a->rows + (k.same ? 0 : b->rows);
-    pr->points = (struct hg_points){ .x = *a, .n = pr->n, .more = k.same ? NULL : b };
-    k.tiler = (struct hg_tiler){ .maps = hg_maps(hg_cpu_level(k.options->cpu_level)), .type = HINGE_F64, .d = a->cols,
-                                   .asked = k.options->maker };
-    HG_TRY(hg_kernel_check(kernel, a->cols, &k.tiler.kernel, err));
-    pr->params.kernel = k.tiler.kernel;
-    pr->threads = hg_kernel_team(kernel, k.options->threads, (double)a->rows * (double)b->rows, a->cols);
-    status = hg_matrix_check_finite(a, "a", pr->threads, err);
+    struct hg_dataset *data = &k.data;
+    *data = (struct hg_dataset){ .maker = k.options->maker, .cpu_level = k.options->cpu_level, .d = a->cols };
+    data->n = a->rows + (k.same ? 0 : b->rows);
+    data->points = (struct hg_points){ .x = *a, .n = data->n, .more = k.same ? NULL : b };
+    HG_TRY(hg_kernel_check(kernel, a->cols, &data->kernel, err));
+    data->threads = hg_kernel_team(kernel, k.options->threads, (double)a->rows * (double)b->rows, a->cols);
+    status = hg_matrix_check_finite(a, "a", data->threads, err);
     if (status == HINGE_OK && !k.same)
-        status = hg_matrix_check_finite(b, "b", pr->threads, err);
+        status = hg_matrix_check_finite(b, "b", data->threads, err);
     if (status == HINGE_OK && a->rows > 0 && b->rows > 0)
         status = prepare(&k, err);
     if (status == HINGE_OK && a->rows > 0 && b->rows > 0)

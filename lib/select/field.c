@@ -46,8 +46,8 @@ static hinge_status sort_by_fold(const struct hg_selecting *s, struct hg_problem
     size_t *next;
     uint32_t *from, *equal, *first;
     double *room;
-    HG_TRY(HG_MAKE(err, "the order of rows", HG_ARRAY(next, folds), HG_ARRAY(from, pr->n), HG_ARRAY(equal, pr->n),
-                   HG_ARRAY(first, pr->n), HG_ARRAY(room, pr->n)));
+    HG_TRY(HG_MAKE(err, "the order of rows", HG_ARRAY(next, folds), HG_ARRAY(from, pr->data.n),
+                   HG_ARRAY(equal, pr->data.n), HG_ARRAY(first, pr->data.n), HG_ARRAY(room, pr->data.n)));
     for (size_t c = 0; c < classes; c++) {
         memset(next, 0, folds * sizeof *next);
         for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
@@ -59,18 +59,18 @@ static hinge_status sort_by_fold(const struct hg_selecting *s, struct hg_problem
         for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
             from[next[s->out->fold[pr->order[i]] + 1]++] = (uint32_t)i;
     }
-    void *const moved[] = { pr->order, pr->column, pr->weight, pr->norms };
-    const size_t size[] = { sizeof *pr->order, sizeof *pr->column, sizeof *pr->weight, sizeof *pr->norms };
+    void *const moved[] = { pr->order, pr->data.column, pr->weight, pr->data.norms };
+    const size_t size[] = { sizeof *pr->order, sizeof *pr->data.column, sizeof *pr->weight, sizeof *pr->data.norms };
     for (int k = 0; k < 4; k++)
         if (moved[k] != NULL) {
-            hg_gather(moved[k], size[k], from, pr->n, room);
-            memcpy(moved[k], room, pr->n * size[k]);
+            hg_gather(moved[k], size[k], from, pr->data.n, room);
+            memcpy(moved[k], room, pr->data.n * size[k]);
         }
-    if (pr->equal != NULL) {
-        hg_gather(pr->equal, sizeof *equal, from, pr->n, equal);
-        for (size_t i = pr->n; i-- > 0;)
+    if (pr->data.equal != NULL) {
+        hg_gather(pr->data.equal, sizeof *equal, from, pr->data.n, equal);
+        for (size_t i = pr->data.n; i-- > 0;)
             first[equal[i]] = (uint32_t)i;
-        hg_gather(first, sizeof *first, equal, pr->n, pr->equal);
+        hg_gather(first, sizeof *first, equal, pr->data.n, pr->data.equal);
     }
     hg_free(next);
     return HINGE_OK;
@@ -82,12 +82,13 @@ static hinge_status centre_linear(struct hg_problem *pr, hinge_error *err)
 {
     bool wanted = false, sums_to_0 = !pr->task->one_class && !pr->params.no_bias;
     bool stays = pr->params.maker == HINGE_MAKER_INTEGERS; /* which are of points as they are */
-    if (pr->params.kernel.type != HINGE_LINEAR || !sums_to_0 || stays || pr->d == 0)
+    if (pr->data.kernel.type != HINGE_LINEAR || !sums_to_0 || stays || pr->data.d == 0)
         return HINGE_OK;
-    pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
-    hg_problem_measure(pr);
-    return pr->shift != NULL || !wanted ? HINGE_OK
-                                        : hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
+    pr->data.points.shift = pr->data.shift = hg_points_centre(&pr->data.points, pr->data.threads, &wanted);
+    hg_dataset_measure(&pr->data);
+    return pr->data.shift != NULL || !wanted
+               ? HINGE_OK
+               : hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->data.d);
 }
 
 /* Makes a field: rows (scaled), the problem of all rows, its points in the order of folds, the copy in f32 or counts,
@@ -101,13 +102,15 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     HG_TRY(hg_problem_init(&field->problem, &field->scaled.x, s->y, &params, err));
     HG_TRY(centre_linear(&field->problem, err));
     HG_TRY(sort_by_fold(s, &field->problem, err));
-    hinge_status status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
+    hinge_status status = hg_copy_init(&field->copy, &field->problem.data, true, may_be_f32(s), err);
     field->goes_whole = status == HINGE_OK && params.precision != HINGE_PRECISION_F32 &&
-                        hg_copy_goes_whole(&field->problem, field->problem.n, bytes);
+                        hg_copy_goes_whole(&field->problem.data, field->problem.data.n, bytes);
     if (may_be_f32(s) && !field->goes_whole)
-        HG_THEN(status, hg_copy_round(&field->copy, &field->problem, err));
-    HG_THEN(status, hg_copy_check(&field->copy, &field->problem, HINGE_F32, err)); /* distances are a kernel's affair */
-    HG_THEN(status, hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err));
+        HG_THEN(status, hg_copy_round(&field->copy, &field->problem.data, err));
+    HG_THEN(status,
+            hg_copy_check(&field->copy, &field->problem.data, HINGE_F32, err)); /* distances are a kernel's affair */
+    HG_THEN(status,
+            hg_many_init(&field->many, field->problem.data.n, threads, hg_cpu_level(params.cpu_level), bytes, err));
     HG_THEN(status, HG_MAKE(err, "the views of a Gram matrix", HG_ZEROS(field->own_whole, threads)));
     field->many.newton = params.newton;
     return status;
@@ -155,20 +158,20 @@ static double value_error(const struct hg_field *field, hinge_dtype type)
 {
     const struct hg_problem *pr = &field->problem;
     double ulp = type == HINGE_F32 ? 0x1p-24 : 0x1p-53, share = type == HINGE_F32 ? 0.1 : 1, steady;
-    if (pr->params.kernel.type == HINGE_PRECOMPUTED)
-        return share * ulp * pr->norm;
-    double error = hg_tiler_error(&field->rows.rows.tiler, &pr->points, pr->norm, &steady);
-    return share * (error - steady) + sqrt((double)pr->n) * steady;
+    if (pr->data.kernel.type == HINGE_PRECOMPUTED)
+        return share * ulp * pr->data.norm;
+    double error = hg_tiler_error(&field->rows.rows.tiler, &pr->data.points, pr->data.norm, &steady);
+    return share * (error - steady) + sqrt((double)pr->data.n) * steady;
 }
 
 /* Makes the dot products of all points, from which the matrices of all kernels are made. */
 static hinge_status make_dots(const struct hg_selecting *s, struct hg_field *field, hinge_error *err)
 {
     const struct hg_problem *pr = &field->problem;
-    struct hg_tiler tiler = hg_problem_tiler(pr, HINGE_F64);
+    struct hg_tiler tiler = hg_dataset_tiler(&pr->data, HINGE_F64);
     struct hg_gram gram;
     tiler.kernel = hinge_kernel_linear();
-    HG_TRY(hg_gram_init(&gram, &tiler, &pr->points, NULL, pr->n, NULL, NULL, pr->threads, err));
+    HG_TRY(hg_gram_init(&gram, &tiler, &pr->data.points, NULL, pr->data.n, NULL, NULL, pr->data.threads, err));
     hinge_status status = hg_whole_init(&field->dots, &gram.super, &s->halt, err);
     hg_gram_free(&gram);
     return status;
@@ -180,8 +183,8 @@ static bool dots_tell(const struct hg_field *field)
 {
     const double close = field->rows.rows.tiler.close, *norms = field->rows.rows.norms;
     const struct hg_whole *dots = &field->dots;
-    bool tell = field->problem.equal == NULL;
-    for (size_t i = 0; close > 0 && i < field->problem.n && tell; i++) {
+    bool tell = field->problem.data.equal == NULL;
+    for (size_t i = 0; close > 0 && i < field->problem.data.n && tell; i++) {
         const double *dot = (const double *)(const void *)dots->k + i * dots->ld;
         for (size_t j = 0; j < i && tell; j++)
             tell = norms[i] + norms[j] - 2 * dot[j] >= close + 1e-12 * (norms[i] + norms[j]);
@@ -196,12 +199,12 @@ static hinge_status open_whole(struct hg_selecting *s, struct hg_field *field, h
     const struct hg_problem *pr = &field->problem;
     const struct hg_tiler *tiler = &field->rows.rows.tiler;
     const struct hg_map_of map = { tiler->kernel, tiler->maps, field->rows.rows.norms };
-    hinge_status status = pr->equal == NULL && field->dots.k == NULL ? make_dots(s, field, err) : HINGE_OK;
+    hinge_status status = pr->data.equal == NULL && field->dots.k == NULL ? make_dots(s, field, err) : HINGE_OK;
     bool maps = status == HINGE_OK && dots_tell(field);
     if (status == HINGE_OK && maps)
         status = hg_whole_map(&field->whole, &field->dots, &map, &field->rows.rows.super, err);
     if (status == HINGE_OK && maps)
-        s->out->kernel_values += (uint64_t)pr->n * pr->n;
+        s->out->kernel_values += (uint64_t)pr->data.n * pr->data.n;
     else
         HG_THEN(status, hg_whole_init(&field->whole, &field->rows.rows.super, &s->halt, err));
     for (int t = 0; t < field->many.threads && status == HINGE_OK; t++) {
@@ -222,13 +225,13 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
 {
     const struct hg_problem *pr = &field->problem;
     bool f32 =
-        may_be_f32(s) && !field->goes_whole && !field->wide && !hg_kernel_beyond_f32(&pr->params.kernel, pr->norm);
+        may_be_f32(s) && !field->goes_whole && !field->wide && !hg_kernel_beyond_f32(&pr->data.kernel, pr->data.norm);
     int threads = field->many.threads; /* the problem's may be fewer */
     field->open = true;
     field->checks = f32;
-    hinge_status status = hg_shared_init(&field->rows, f32 ? &field->copy : NULL, pr, threads, err);
+    hinge_status status = hg_shared_init(&field->rows, f32 ? &field->copy : NULL, &pr->data, threads, err);
     if (f32)
-        HG_THEN(status, hg_shared_init(&field->exact, NULL, pr, threads, err));
+        HG_THEN(status, hg_shared_init(&field->exact, NULL, &pr->data, threads, err));
     if (field->goes_whole)
         HG_THEN(status, open_whole(s, field, err));
     HG_THEN(status, hg_many_take(&field->many, rows_of(field), field->rows.each, err));
@@ -321,6 +324,7 @@ hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *poin
         s->field[f].wide = s->field[f].wide && again;
         close_kernel(s, &s->field[f]);
         hg_point_take(s, point, &s->field[f].problem.params);
+        s->field[f].problem.data.kernel = s->field[f].problem.params.kernel;
         status = open_kernel(s, &s->field[f], err);
     }
     return status;

@@ -62,12 +62,12 @@ static hinge_status solve_inside(const struct hg_selecting *s, struct hg_part *p
     struct hg_lowrank own = { 0 };
     struct hg_interior_result result;
     struct hg_interior_options options = { .eps = part->eps, .gap = hg_turns_inside_gap(part->eps), .sums = part->sums,
-                                           .threads = pr->threads, .halt = s->halt };
+                                           .threads = pr->data.threads, .halt = s->halt };
     size_t rank = pr->params.rank;
     if (rank == 0 && hg_lowrank_columns(pr) == 0)
         rank = HG_MIN(part->n, (size_t)HG_RANK_EXACT);
     if (made == NULL)
-        HG_TRY(hg_lowrank_init(&own, pr, part->point, part->n, rank, pr->threads, &s->halt, err));
+        HG_TRY(hg_lowrank_init(&own, pr, part->point, part->n, rank, pr->data.threads, &s->halt, err));
     made = made != NULL ? made : &own;
     hinge_status status = hg_lowrank_solve(made, pr, &part->qp, &options, part->g, true, &result, err);
     size_t columns = made->super.d;
@@ -86,7 +86,7 @@ hinge_status hg_part_smo(const struct hg_selecting *s, const struct hg_part *par
                          struct hg_qp *qp, struct hg_smo_result *result, hinge_error *err)
 {
     const struct hg_field *field = hg_part_field(s, part);
-    int threads = field->problem.threads;
+    int threads = field->problem.data.threads;
     struct hg_gram exact = { 0 };
     options.shrinking = s->params.shrinking;
     options.cache_bytes = (s->params.cache_bytes > 0 ? s->params.cache_bytes : hg_total_memory() / 2) / 4;
@@ -96,7 +96,7 @@ hinge_status hg_part_smo(const struct hg_selecting *s, const struct hg_part *par
     options.measured = 64;
     options.halt = s->halt;
     options.warm = true;
-    hinge_status status = hg_problem_exact(&field->problem, part->point, part->n, threads, &exact, err);
+    hinge_status status = hg_dataset_exact(&field->problem.data, part->point, part->n, threads, &exact, err);
     HG_THEN(status, hg_block_smo(qp, &exact.super, &exact.super, &options, result, err));
     hg_gram_free(&exact);
     return status;
@@ -106,7 +106,7 @@ hinge_status hg_part_settle(const struct hg_selecting *s, struct hg_part *part, 
 {
     const struct hg_problem *pr = &hg_part_field(s, part)->problem;
     struct hg_many_problem *many = &part->many;
-    HG_TRY(hg_problem_gradient(pr, part->point, &part->qp, pr->threads, &s->halt, part->g, err));
+    HG_TRY(hg_problem_gradient(pr, part->point, &part->qp, pr->data.threads, &s->halt, part->g, err));
     many->report.outcome = hg_halted(&s->halt) ? hg_halt_outcome(&s->halt) : outcome;
     many->report.violation = hg_qp_violation(&part->qp, part->g);
     many->moved = NULL;
@@ -226,7 +226,7 @@ static hinge_status improve_all(struct hg_selecting *s, struct hg_part *const *s
             continue;
         if (columns > 0)
             status = improve(s, part, HG_INSIDE, NULL, columns, err);
-        else if (hg_lowrank_find(&z, pr, part->point, &part->qp, part->eps, steps, pr->threads, &s->halt))
+        else if (hg_lowrank_find(&z, pr, part->point, &part->qp, part->eps, steps, pr->data.threads, &s->halt))
             status = improve(s, part, HG_INSIDE, &z, 0, err);
         else
             break; /* other folds have none either */
@@ -312,7 +312,7 @@ static hinge_status finish_part(struct hg_selecting *s, struct hg_part *part, hi
 {
     const struct hg_problem *pr = &hg_part_field(s, part)->problem;
     hinge_status status = HINGE_OK;
-    bool few = part->n <= HG_RANK_EXACT && !hg_kernel_is_indefinite(&pr->params.kernel);
+    bool few = part->n <= HG_RANK_EXACT && !hg_kernel_is_indefinite(&pr->data.kernel);
     if (few && hg_params_leave_solver(&s->params) && columns_of(s, pr, part->n) == 0)
         status = improve(s, part, HG_INSIDE, NULL, part->n, err);
     if (status == HINGE_OK && lacks_an_end(part) && !hg_halted(&s->halt))

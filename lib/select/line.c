@@ -36,7 +36,7 @@ static hinge_status find_held(struct hg_selecting *s, hinge_error *err)
         const int *fold = s->out->fold + hg_repeat_of(s, f);
         size_t count = 0;
         s->held_from[f] = all;
-        for (size_t i = 0; i < pr->n; i++)
+        for (size_t i = 0; i < pr->data.n; i++)
             if (fold[pr->order[i]] == (int)f)
                 count = hg_add_to_ranges(s->held + all, count, i);
         all += count;
@@ -142,9 +142,9 @@ static hinge_status start_from(const struct hg_selecting *s, const struct hg_pro
     const struct hg_qp *qp = &part->qp;
     double square = 0, linear = 0, shared = 0, (*side)[2] = NULL;
     bool may_stay = !s->problem.task->uses_nu && grown >= 1;
-    if (may_stay && pr->classifies && pr->equal != NULL) {
-        HG_TRY(HG_MAKE(err, "the start of a fold", HG_ARRAY(side, pr->n)));
-        shared = find_shared(part, pr->equal, side);
+    if (may_stay && pr->classifies && pr->data.equal != NULL) {
+        HG_TRY(HG_MAKE(err, "the start of a fold", HG_ARRAY(side, pr->data.n)));
+        shared = find_shared(part, pr->data.equal, side);
     }
     for (size_t k = 0; k < qp->n && may_stay; k++) {
         double b = qp->beta[0][k];
@@ -159,7 +159,7 @@ static hinge_status start_from(const struct hg_selecting *s, const struct hg_pro
             if (!stays)
                 part_of_it = 1;
             else if (shared > 0)
-                part_of_it = shared_part(part, pr->equal, side, k);
+                part_of_it = shared_part(part, pr->data.equal, side, k);
             next->beta[l][k] =
                 part_of_it == 0 ? b
                                 : hg_qp_snap(b + (grown - 1) * part_of_it * b, next->lo[l][k], next->hi[l][k], 1e-10);
@@ -263,10 +263,10 @@ static hinge_status begin_fold(void *arg, int thread, size_t k, int threads, hin
     const int *fold = s->out->fold + hg_repeat_of(s, f);
     double *mask, *class_weight;
     hinge_status status = HINGE_OK;
-    HG_TRY(HG_MAKE(err, "the weights of rows", HG_ARRAY(mask, pr->n), HG_ARRAY(class_weight, pr->n_classes + 1)));
+    HG_TRY(HG_MAKE(err, "the weights of rows", HG_ARRAY(mask, pr->data.n), HG_ARRAY(class_weight, pr->n_classes + 1)));
     params.nu = HG_MIN(params.nu, hg_select_most_nu(s, f, class_weight));
     memset(class_weight, 0, (pr->n_classes + 1) * sizeof *class_weight);
-    for (size_t i = 0; i < pr->n; i++) {
+    for (size_t i = 0; i < pr->data.n; i++) {
         size_t row = pr->order[i];
         bool trains = s->used[row] && fold[row] != (int)f;
         mask[i] = trains ? pr->weight[i] * (s->given->weights != NULL ? s->given->weights[row] : 1) : 0;
@@ -355,7 +355,7 @@ hinge_status hg_predict_fold(const struct hg_selecting *s, size_t f, hinge_error
     bool by_label = s->options.ties != HINGE_TIES_APPEARANCE && !pr->one_vs_rest;
     HG_TRY(HG_MAKE(err, "the votes of classes", HG_ARRAY(vote, pr->n_classes + 1), HG_ZEROS(trained, pr->n_classes + 1),
                    HG_ARRAY(own, s->n_problems), HG_ARRAY(label, pr->n_classes + 1), HG_ARRAY(sum, pr->n_classes + 1)));
-    for (size_t i = 0; i < pr->n && pr->classifies; i++)
+    for (size_t i = 0; i < pr->data.n && pr->classifies; i++)
         if (fold[pr->order[i]] != (int)f && pr->weight[i] > 0)
             trained[s->class_of[pr->order[i]]] = true;
     for (uint32_t c = 0; c < pr->n_classes && pr->classifies; c++)

@@ -57,7 +57,7 @@ static hinge_status settle(struct hg_selecting *s, struct hg_part *part, hinge_e
     struct hg_reduced reduced = { .qp = part->qp, .points = (uint32_t *)part->point, .g = part->g };
     struct hg_solution solution = { .report = part->many.report };
     struct settling settling = { s, part, &reduced, &solution, err };
-    struct hg_margin m = { pr, false, part->nu, &reduced, &solution, pr->threads, &s->halt, solve, &settling };
+    struct hg_margin m = { pr, false, part->nu, &reduced, &solution, pr->data.threads, &s->halt, solve, &settling };
     solution.report.iterations = part->steps;
     solution.report.objective = hg_qp_objective(&part->qp, part->g);
     solution.f_error = part->many.report.violation / 2;

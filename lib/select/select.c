@@ -86,7 +86,7 @@ static hinge_status refuse_score(const struct hg_selecting *s, hinge_error *err)
 static double unit_of(const struct hg_selecting *s)
 {
     const struct hg_problem *pr = &s->problem;
-    return pr->task->regresses ? hg_deviation(s->y, pr->order, pr->n) : 1;
+    return pr->task->regresses ? hg_deviation(s->y, pr->order, pr->data.n) : 1;
 }
 
 /* Returns to what folds are trained at first where nobody says: to 0.1, and in regression to a quarter of the targets'
@@ -293,7 +293,7 @@ static void ask(void *arg)
                                 .n_problems = s->out->n_points,
                                 .iterations = s->out->iterations,
                                 .violation = INFINITY,
-                                .n = s->problem.n, .n_active = s->problem.n };
+                                .n = s->problem.data.n, .n_active = s->problem.data.n };
     struct hg_teller teller = { .progress = s->given->progress, .arg = s->given->progress_arg, .begin = s->begin,
                                 .stop = s->halt.stop };
     (void)hg_tell(&teller, &progress);

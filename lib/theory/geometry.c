@@ -1,7 +1,7 @@
 /*
  * Lengths in feature space, by kernel values in f64: ||w|| of a model, the radius of the data, and whether the kernel
  * matrix is one of inner products at all (Mercer). All of it is made of the verbs of lib/rows/rows.h on a source in f64
- * (hg_problem_exact); read those before.
+ * (hg_dataset_exact); read those before.
  */
 #include "lib/model/model.h"
 #include "lib/base/team.h"
@@ -57,8 +57,8 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     HG_TRY(HG_MAKE(err, "the support vectors of a problem", HG_ARRAY(id, m->n_sv), HG_ARRAY(own, m->n_sv),
                    HG_ARRAY(coef, m->n_sv), HG_ARRAY(g, m->n_sv)));
     struct hg_gram gram = { 0 };
-    struct hg_problem sv = {
-        .params = { .kernel = m->kernel }, .d = m->d, .norms = m->norms, .points = hg_model_points(m, HINGE_F64)
+    struct hg_dataset sv = {
+        .kernel = m->kernel, .d = m->d, .norms = m->norms, .points = hg_model_points(m, HINGE_F64)
     };
     size_t count = problem_sv(m, problem, id, coef);
     for (size_t i = 0; i < count; i++)
@@ -68,7 +68,7 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     if (hg_kernel_row(m->kernel.type)->of_distance)
         status = hg_equal_find(&sv.points, threads, &equal, err);
     sv.points.equal = equal;
-    HG_THEN(status, hg_problem_exact(&sv, id, count, threads, &gram, err));
+    HG_THEN(status, hg_dataset_exact(&sv, id, count, threads, &gram, err));
     HG_THEN(status, multiply(&gram, own, count, coef, g, err));
     if (status == HINGE_OK)
         *norm2 = hg_dot(coef, g, count);
@@ -118,10 +118,10 @@ static hinge_status open_points(struct plain *p, const hinge_matrix *x, const hi
     params.kernel = *kernel;
     params.threads = threads;
     HG_TRY(hg_problem_init(pr, x, NULL, &params, err));
-    HG_TRY(HG_MAKE(err, "the rows of a kernel matrix", HG_ARRAY(p->ids, pr->n)));
-    for (size_t i = 0; i < pr->n; i++)
+    HG_TRY(HG_MAKE(err, "the rows of a kernel matrix", HG_ARRAY(p->ids, pr->data.n)));
+    for (size_t i = 0; i < pr->data.n; i++)
         p->ids[i] = (uint32_t)i;
-    return hg_problem_exact(pr, NULL, pr->n, pr->threads, &p->gram, err);
+    return hg_dataset_exact(&pr->data, NULL, pr->data.n, pr->data.threads, &p->gram, err);
 }
 
 /* Turns the diagonal K_ii into |Phi(x_i) - mean|^2 = K_ii - 2/n sum_j K_ij + 1/n^2 sum_jk K_jk. coef NULL sums whole
@@ -164,7 +164,7 @@ static hinge_status linear_centred(const hinge_matrix *x, double *square, hinge_
 /* Finds the largest |Phi(x)|^2, less the mean where centred; NaN where one is. */
 static hinge_status largest_square(struct plain *p, bool centred, double *square, hinge_error *err)
 {
-    size_t n = p->problem.n;
+    size_t n = p->problem.data.n;
     double *diagonal;
     HG_TRY(HG_MAKE(err, "the diagonal of a kernel matrix", HG_ARRAY(diagonal, n)));
     hinge_status status = hg_rows_told(hg_rows_diagonal(&p->gram.super, diagonal, NULL), err);
@@ -252,7 +252,7 @@ static hinge_status eigenvalues(double *K, size_t n, double *value, hinge_error 
  * the smallest eigenvalue is at least -tolerance times the largest in size. */
 static hinge_status check_mercer(struct plain *p, hinge_mercer *m, hinge_error *err)
 {
-    size_t n = p->problem.n, bytes;
+    size_t n = p->problem.data.n, bytes;
     double *K, *value, largest;
     if (!hg_mul(n, n, &bytes) || !hg_mul(bytes, sizeof *K, &bytes) || bytes > hg_total_memory())
         return hg_fail(err, HINGE_ESIZE,

@@ -50,7 +50,7 @@ static bool bias_is_held(const struct leaving *l, size_t n_problems)
     const struct hg_problem *pr = l->problem;
     for (size_t p = 0; p < n_problems; p++) {
         bool held = false;
-        for (size_t k = 0; k < pr->n && !held; k++) {
+        for (size_t k = 0; k < pr->data.n && !held; k++) {
             double beta = l->beta[p * l->n + pr->order[k]], C = pr->params.C * pr->weight[k];
             if (pr->task->uses_tau)
                 C *= beta > 0 ? pr->params.tau : 1 - pr->params.tau;
@@ -80,7 +80,7 @@ static void choose_rows(struct leaving *l, const hinge_model *m)
 static void summarise(const struct leaving *l, const hinge_model *m, hinge_leave_one_out_report *r)
 {
     double square = 0;
-    r->n = l->problem->n;
+    r->n = l->problem->data.n;
     r->n_sv = m->n_sv;
     r->retrained = l->jobs.n_jobs;
     for (size_t i = 0; i < l->n; i++) {
@@ -147,8 +147,9 @@ static hinge_status leave_each_out(const hinge_matrix *x, const double *y, const
     l.jobs = (struct hg_jobs){ .x = x, .y = y, .params = *params, .begin = hg_now(), .job = leave_out, .arg = &l };
     l.jobs.params.probability = 0;
     l.jobs.largest = hg_problem_largest(&problem);
-    hinge_status status =
-        problem.n >= 2 ? run(&l, &r, err) : hg_fail(err, HINGE_EINVAL, "x: one row of weight > 0 cannot be left out");
+    hinge_status status = problem.data.n >= 2
+                              ? run(&l, &r, err)
+                              : hg_fail(err, HINGE_EINVAL, "x: one row of weight > 0 cannot be left out");
     if (status == HINGE_OK && predictions != NULL && !hg_ended_early(r.outcome))
         memcpy(predictions, l.prediction, l.n * sizeof *predictions);
     if (status == HINGE_OK && report != NULL)

@@ -23,7 +23,7 @@ size_t hg_blocks_of_lanes(const struct hg_training *t)
     const hinge_params *p = t->params;
     const struct hg_problem *pr = &t->distinct.problem;
     bool goes = t->interior && pr->targets != NULL && t->problem.n_problems > 1 && p->kernel.type == HINGE_LINEAR &&
-                pr->d <= HG_MIN((size_t)HG_LANES_COLS, pr->n) && p->rank == 0 && p->max_iter == 0 &&
+                pr->data.d <= HG_MIN((size_t)HG_LANES_COLS, pr->data.n) && p->rank == 0 && p->max_iter == 0 &&
                 !hg_params_hard_tube(p) && t->peers == NULL && t->refold == NULL;
     return goes ? (t->problem.n_problems + at_once(t) - 1) / at_once(t) : 0;
 }
@@ -53,14 +53,14 @@ static hinge_status begin(struct hg_work *w, size_t count, struct hg_lowrank *ro
     size_t lanes = 0;
     bool fits = true;
     for (size_t k = 0; k < count; k++)
-        if (fits_lane(&w[k].reduced, pr->n)) {
+        if (fits_lane(&w[k].reduced, pr->data.n)) {
             in[lanes] = &w[k];
             qps[lanes] = &w[k].reduced.qp;
             sums[lanes++] = w[k].reduced.sums;
         }
     if (lanes == 0)
         return HINGE_OK;
-    HG_TRY(hg_lowrank_init(rows, pr, in[0]->reduced.points, pr->n, 0, o->threads, &o->halt, err));
+    HG_TRY(hg_lowrank_init(rows, pr, in[0]->reduced.points, pr->data.n, 0, o->threads, &o->halt, err));
     HG_TRY(hg_interior_begin(begun, qps, sums, lanes, &rows->super, &options, hg_cpu_level(w->t->params->cpu_level),
                              &fits, err));
     for (size_t k = 0; k < lanes && fits; k++) {

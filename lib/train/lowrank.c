@@ -53,7 +53,7 @@ static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem 
     rank = HG_MIN(rank > 0 ? rank : (size_t)HG_RANK_DEFAULT, n);
     l->most = rank;
     HG_TRY(HG_MAKE(err, "a factor of the kernel matrix", HG_TABLE(l->z, n, rank)));
-    HG_TRY(hg_problem_exact(pr, l->subset, n, threads, &gram, err));
+    HG_TRY(hg_dataset_exact(&pr->data, l->subset, n, threads, &gram, err));
     hinge_status status = hg_pivoted_cholesky(&gram.super, rank, 1e-14, halt, l->z, NULL, &used, &l->trace_error);
     l->values = gram.super.values;
     hg_gram_free(&gram);
@@ -70,9 +70,10 @@ static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem 
 hinge_status hg_lowrank_init(struct hg_lowrank *l, const struct hg_problem *pr, const uint32_t *subset, size_t n,
                              size_t rank, int threads, const struct hg_halt *halt, hinge_error *err)
 {
-    *l = (struct hg_lowrank){ .super = { n, pr->d, rows_of_points }, .points = &pr->points, .subset = subset };
-    bool is_linear = pr->params.kernel.type == HINGE_LINEAR;
-    if (is_linear && pr->d <= n && (rank == 0 || rank >= pr->d))
+    *l =
+        (struct hg_lowrank){ .super = { n, pr->data.d, rows_of_points }, .points = &pr->data.points, .subset = subset };
+    bool is_linear = pr->data.kernel.type == HINGE_LINEAR;
+    if (is_linear && pr->data.d <= n && (rank == 0 || rank >= pr->data.d))
         return HINGE_OK;
     if (is_linear && rank == 0)
         rank = n; /* what rows span has no more dimensions than there are rows */
@@ -142,15 +143,15 @@ hinge_status hg_lowrank_solve(const struct hg_lowrank *l, const struct hg_proble
  * degree) of all degrees up to it, or C(d - 1 + degree, degree) of that degree alone where coef0 is 0. */
 size_t hg_lowrank_columns(const struct hg_problem *pr)
 {
-    const hinge_kernel *k = &pr->params.kernel;
+    const hinge_kernel *k = &pr->data.kernel;
     bool constant = k->coef0 != 0;
     double columns = 1;
     if (k->type == HINGE_LINEAR)
-        return pr->d > 0 && pr->d <= HG_RANK_EXACT ? pr->d : 0;
-    if (k->type != HINGE_POLYNOMIAL || k->degree < 1 || pr->d == 0 || !(k->gamma > 0 && k->coef0 >= 0))
+        return pr->data.d > 0 && pr->data.d <= HG_RANK_EXACT ? pr->data.d : 0;
+    if (k->type != HINGE_POLYNOMIAL || k->degree < 1 || pr->data.d == 0 || !(k->gamma > 0 && k->coef0 >= 0))
         return 0;
     for (int i = 1; i <= k->degree && columns <= HG_RANK_EXACT; i++)
-        columns = columns * ((double)pr->d - !constant + i) / i;
+        columns = columns * ((double)pr->data.d - !constant + i) / i;
     return columns <= HG_RANK_EXACT ? (size_t)(columns + 0.5) : 0;
 }
 
@@ -206,7 +207,7 @@ static bool take_seed(struct seed *s, const struct hg_problem *pr, const uint32_
     if (!HG_ROOM(HG_ARRAY(point, s->n), HG_TABLE(z, s->n, s->most)))
         return false;
     hg_gather(subset, sizeof *subset, s->sample, s->n, point);
-    if (hg_problem_exact(pr, point, s->n, threads, &gram, NULL) != HINGE_OK ||
+    if (hg_dataset_exact(&pr->data, point, s->n, threads, &gram, NULL) != HINGE_OK ||
         hg_pivoted_cholesky(&gram.super, s->most, enough / 10, halt, z, s->pivot, &s->used, &left) != HINGE_OK)
         left = 1;
     for (size_t c = 0; c < s->used; c++)
@@ -332,18 +333,18 @@ bool hg_lowrank_find(struct hg_lowrank *l, const struct hg_problem *pr, const ui
     struct seed s = { .most = (size_t)HG_MIN(sqrt(columns_of_step * (double)steps / (double)qp->n),
                                              (double)HG_MIN(qp->n, (size_t)HG_RANK_EXACT)) };
     struct hg_gram gram = { 0 };
-    const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
+    const struct hg_kernel_row *row = hg_kernel_row(pr->data.kernel.type);
     s.n = HG_MIN(qp->n, 3 * s.most);
     if (few && steps < 4 * (uint64_t)HG_RANK_LOOK * qp->n)
         return false;
-    if (hg_kernel_is_indefinite(&pr->params.kernel) || (!row->smooth && qp->n > HG_RANK_EXACT))
+    if (hg_kernel_is_indefinite(&pr->data.kernel) || (!row->smooth && qp->n > HG_RANK_EXACT))
         return false;
     if (s.most == 0 || s.most > hg_lowrank_most(qp->n) ||
         !HG_ROOM(HG_ARRAY(s.pivot, s.most), HG_ARRAY(s.sample, s.n), HG_ARRAY(s.left, qp->n),
                  HG_TABLE(s.triangle, s.most, s.most)))
         return false;
-    *l = (struct hg_lowrank){ .super = { qp->n, 0, rows_of_matrix }, .points = &pr->points, .subset = subset };
-    bool found = hg_problem_exact(pr, subset, qp->n, threads, &gram, NULL) == HINGE_OK &&
+    *l = (struct hg_lowrank){ .super = { qp->n, 0, rows_of_matrix }, .points = &pr->data.points, .subset = subset };
+    bool found = hg_dataset_exact(&pr->data, subset, qp->n, threads, &gram, NULL) == HINGE_OK &&
                  find_factor(l, pr, qp, eps / 20, &s, &gram, halt);
     l->values = gram.super.values;
     hg_gram_free(&gram);
@@ -361,7 +362,7 @@ bool hg_lowrank_find(struct hg_lowrank *l, const struct hg_problem *pr, const ui
 bool hg_lowrank_pays(const struct hg_problem *pr)
 {
     enum { LEAST_ROWS = 100, ROWS_A_COLUMN = 3 };
-    size_t columns = pr->params.kernel.type == HINGE_LINEAR ? hg_lowrank_columns(pr) : 0, rows = 0;
+    size_t columns = pr->data.kernel.type == HINGE_LINEAR ? hg_lowrank_columns(pr) : 0, rows = 0;
     if (columns == 0 || pr->n_problems == 0)
         return false;
     for (size_t p = 0; p < pr->n_problems; p++)

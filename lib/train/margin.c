@@ -27,7 +27,7 @@ double hg_margin_rounding(const double *sums, double most)
 static double rounding_of(const struct hg_margin *m, double square, double most)
 {
     const double *sums = m->reduced->sums;
-    bool linear = m->problem->params.kernel.type == HINGE_LINEAR;
+    bool linear = m->problem->data.kernel.type == HINGE_LINEAR;
     return linear ? 8 * DBL_EPSILON * (fabs(sums[0]) + fabs(sums[1])) * sqrt(square * most)
                   : hg_margin_rounding(sums, most);
 }
@@ -55,7 +55,7 @@ static hinge_status look_closely(const struct hg_margin *m, double digits, bool 
     struct hg_gram gram = { 0 };
     double *g = r->g, *diagonal = r->kept, most = 0;
     const struct hg_problem *pr = m->problem;
-    HG_TRY(hg_problem_exact(pr, r->points, r->qp.n, m->threads, &gram, err));
+    HG_TRY(hg_dataset_exact(&pr->data, r->points, r->qp.n, m->threads, &gram, err));
     hinge_status status = hg_rows_told(hg_rows_diagonal(&gram.super, diagonal, NULL), err);
     hg_gram_free(&gram);
     HG_TRY(status);
@@ -68,7 +68,7 @@ static hinge_status look_closely(const struct hg_margin *m, double digits, bool 
     double half = (m->s->bias[1] - m->s->bias[0]) / 2, sums = fabs(m->reduced->sums[0]) + fabs(m->reduced->sums[1]);
     double rounding = rounding_of(m, square, most);
     /* a kernel whose b'K b is below 0, as it may be of any matrix or function that is given, is indefinite */
-    bool proves = !hg_kernel_is_indefinite(&m->problem->params.kernel) && !(square < -rounding);
+    bool proves = !hg_kernel_is_indefinite(&m->problem->data.kernel) && !(square < -rounding);
     *has_margin = (proves ? least : half * sums) > rounding && half > digits * m->s->f_error;
     return HINGE_OK;
 }
@@ -81,7 +81,7 @@ static hinge_status look(const struct hg_margin *m, double digits, bool *has_mar
     const struct hg_solution *s = m->s;
     const struct hg_problem *pr = m->problem;
     double caps = 0, square = 2 * s->report.objective, r = (s->bias[1] - s->bias[0]) / 2;
-    double most = hg_kernel_most(&pr->params.kernel, pr->norm);
+    double most = hg_kernel_most(&pr->data.kernel, pr->data.norm);
     for (int l = 0; l < qp->layers; l++)
         for (size_t i = 0; i < qp->n; i++)
             caps += qp->hi[l][i] - qp->lo[l][i];

@@ -85,7 +85,7 @@ static size_t number_sv(const struct hg_training *t, const struct hg_solution *s
     for (size_t p = 0; p < t->problem.n_problems; p++)
         for (size_t k = 0; k < solutions[p].n_sv; k++)
             number[solutions[p].point[k]] = 1;
-    for (size_t i = 0; i < t->problem.n; i++)
+    for (size_t i = 0; i < t->problem.data.n; i++)
         if (number[i] != 0)
             number[i] = (uint32_t)n_sv++;
         else
@@ -115,7 +115,7 @@ static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_m
 {
     const struct hg_problem *pr = &t->problem;
     const struct hg_points plain = { .x = pr->x, .n = pr->x.rows };
-    for (size_t i = 0, c = 0; i < pr->n; i++) {
+    for (size_t i = 0, c = 0; i < pr->data.n; i++) {
         size_t sv = number[i];
         while (m->labels != NULL && i >= pr->start[c + 1])
             c++;
@@ -125,7 +125,7 @@ static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_m
         if (m->class_sv != NULL)
             m->class_sv[c]++;
         if (m->sv == NULL)
-            m->sv_serial[sv] = pr->column[i];
+            m->sv_serial[sv] = pr->data.column[i];
     }
     hg_share(t->threads, m->sv != NULL ? m->n_sv : 0, 256, pack_some, &(struct packing){ &plain, m });
     for (size_t sv = 0; m->sv_serial != NULL && sv < m->n_sv; sv++)
@@ -160,14 +160,15 @@ hinge_status hg_empty_model(const struct hg_problem *pr, size_t rows, size_t n_s
                             hinge_error *err)
 {
     const hinge_params *p = &pr->params;
-    size_t d = p->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
+    size_t d = p->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->data.d;
     size_t n_targets = pr->targets != NULL ? pr->n_problems : 0;
     hinge_model *m = *out = hg_model_new(hg_task_of_model(pr), p->kernel, p->multiclass, pr->n_classes, n_targets, n_sv,
                                          d, hg_model_sv_type(n_sv, d, type));
     bool ok = m != NULL && (m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index)) != NULL &&
               (m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives)) != NULL;
     if (!ok)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features", n_sv, pr->d);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features", n_sv,
+                       pr->data.d);
     m->n_trained = rows;
     m->tau = pr->task->uses_tau ? p->tau : 0;
     if (m->labels != NULL)
@@ -182,7 +183,7 @@ hinge_status hg_build_model(const struct hg_training *t, const struct hg_solutio
     const struct hg_problem *pr = &t->problem;
     hinge_model *m;
     uint32_t *number;
-    HG_TRY(HG_MAKE(err, "the numbers of support vectors", HG_ZEROS(number, pr->n)));
+    HG_TRY(HG_MAKE(err, "the numbers of support vectors", HG_ZEROS(number, pr->data.n)));
     hinge_status status = hg_empty_model(pr, pr->x.rows, number_sv(t, solutions, number), pr->x.type, &m, err);
     if (status == HINGE_OK) {
         fill_sv(t, number, m);
@@ -211,7 +212,8 @@ static void report_path(const struct hg_training *t, size_t q, double margin, do
     else
         hg_tell_path(r, "block-smo q=%zu, %s %s, %s %s%s", q, maker != NULL ? maker->name : "no rows",
                      r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", kernel,
-                     hg_maps(hg_cpu_level(t->params->cpu_level))->level, t->problem.shift != NULL ? ", centred" : "");
+                     hg_maps(hg_cpu_level(t->params->cpu_level))->level,
+                     t->problem.data.shift != NULL ? ", centred" : "");
     if (!t->interior && t->cells.count > 0)
         hg_tell_path(r, ", %.2g %% near", 100 * t->cells.near);
     if (t->problem.n_problems > 0 && t->solutions[0].is_whole)
@@ -274,9 +276,9 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
         rows_computed += s->rows_computed;
         q = HG_MAX(q, s->working_set);
     }
-    r->n = pr->n;
-    r->distinct = t->distinct.problem.n;
-    r->d = pr->d;
+    r->n = pr->data.n;
+    r->distinct = t->distinct.problem.data.n;
+    r->d = pr->data.d;
     r->n_classes = m->n_classes;
     r->n_problems = m->n_problems;
     r->n_sv = m->n_sv;
@@ -285,8 +287,10 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
     r->cache_bytes = t->cache_bytes;
     r->rows_computed = (uint64_t)(rows_computed + 0.5);
     r->memory_bytes = HG_MAX(r->memory_bytes * (hg_side_by_side(t) ? (size_t)t->threads : 1), t->begun_bytes);
-    r->memory_bytes += pr->n * 64 + hg_hamming_bytes(&t->copy.hamming) + model_bytes(m) + narrowed_bytes(m, pr->x.type);
-    r->memory_bytes += r->distinct < pr->n ? r->distinct * 128 : 0; /* the points of equal rows, and their program */
+    r->memory_bytes +=
+        pr->data.n * 64 + hg_hamming_bytes(&t->copy.hamming) + model_bytes(m) + narrowed_bytes(m, pr->x.type);
+    r->memory_bytes +=
+        r->distinct < pr->data.n ? r->distinct * 128 : 0; /* the points of equal rows, and their program */
     if (t->copy.values != NULL)
         r->memory_bytes += r->distinct * (t->copy.points.x.stride + 1) * sizeof(float);
     memcpy(r->blas, machine.blas, sizeof r->blas);

@@ -210,7 +210,7 @@ static hinge_status run_f32(struct hg_work *w, const struct hg_smo_options *o, s
     struct hg_training *t = w->t;
     struct hg_reduced *r = &w->reduced;
     hinge_report *report = &smo->report;
-    HG_TRY(hg_copy_rows(&t->copy, &t->distinct.problem, r->points, r->qp.n, o->threads, &w->rows, w->err));
+    HG_TRY(hg_copy_rows(&t->copy, &t->distinct.problem.data, r->points, r->qp.n, o->threads, &w->rows, w->err));
     hg_gram_share(&w->rows, w->peers);
     w->rows.lent = panels;
     HG_TRY(run_by(w, &w->rows, o, smo));
@@ -234,7 +234,7 @@ static hinge_status run_rows(struct hg_work *w, const struct hg_smo_options *o, 
     struct hg_reduced *r = &w->reduced;
     struct hg_arena *panels = t->problem.n_problems > 1 ? &t->rooms[w->thread].panels : NULL;
     bool again = true;
-    HG_TRY(hg_problem_exact(&t->distinct.problem, r->points, r->qp.n, o->threads, &w->exact, w->err));
+    HG_TRY(hg_dataset_exact(&t->distinct.problem.data, r->points, r->qp.n, o->threads, &w->exact, w->err));
     hg_gram_share(&w->exact, w->peers);
     if (hg_wants_f32(t))
         HG_TRY(run_f32(w, o, panels, smo, &again));

@@ -52,7 +52,7 @@ static bool may_begin(const struct hg_training *t)
     bool alike = pr->targets != NULL ? !pr->task->two_sums : pr->one_vs_rest && p->task == HINGE_C_SVC;
     return alike && !hg_params_hard(p) && !hg_params_hard_tube(p) && p->beta0 == NULL && p->max_iter == 0 &&
            p->working_set == 0 && p->eps >= HG_F32_EPS && t->shared.k == NULL && t->refold == NULL && hg_wants_f32(t) &&
-           pr->n > FEW && t->cells.count == 0 && hg_lowrank_inside(pr, pr->n) == 0;
+           pr->data.n > FEW && t->cells.count == 0 && hg_lowrank_inside(pr, pr->data.n) == 0;
 }
 
 /* Makes problem p at beta = 0, whose gradient K beta is 0 too, by the same reduction to distinct points as its own run
@@ -149,7 +149,7 @@ static hinge_status share(struct together *g, bool *wanted, hinge_error *err)
         return HINGE_OK;
     HG_TRY(HG_MAKE(err, "the problems of all classes", HG_TABLE(g->point, g->n_problems, g->n),
                    HG_TABLE(g->range, g->n_problems, (size_t)RANGES), HG_ZEROS(g->list, g->n_problems)));
-    HG_TRY(hg_shared_init(&g->shared, &t->copy, pr, t->threads, err));
+    HG_TRY(hg_shared_init(&g->shared, &t->copy, &pr->data, t->threads, err));
     *wanted = g->shared.rows.super.cost >= DEAR;
     if (!*wanted)
         return HINGE_OK;
@@ -183,7 +183,7 @@ hinge_status hg_begin_together(struct hg_training *t, hinge_error *err)
 {
     const hinge_params *p = t->params;
     bool wanted = false;
-    struct together g = { .t = t, .n = t->distinct.problem.n, .n_problems = t->problem.n_problems };
+    struct together g = { .t = t, .n = t->distinct.problem.data.n, .n_problems = t->problem.n_problems };
     if (!may_begin(t))
         return HINGE_OK;
     g.halt = (struct hg_halt){ .stop = &t->stop, .ask = p->progress != NULL ? on_question : NULL, .arg = &g };

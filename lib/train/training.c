@@ -29,20 +29,20 @@ static void choose_whole(struct hg_training *t)
 {
     size_t n = hg_problem_largest(&t->distinct.problem);
     t->is_whole = !t->interior && t->params->working_set == 0 && hg_training_peers(t) == NULL &&
-                  hg_copy_goes_whole(&t->distinct.problem, n, t->cache_bytes);
+                  hg_copy_goes_whole(&t->distinct.problem.data, n, t->cache_bytes);
     t->whole_in_f64 = t->is_whole && (t->problem.targets != NULL || hg_whole_pays_in_f64(n));
 }
 
 /* Features of two values each come first, as their values are not dear. */
 static hinge_status make_copy(struct hg_training *t, hinge_error *err)
 {
-    t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, t->problem.norm);
-    HG_TRY(hg_copy_init(&t->copy, &t->distinct.problem, !t->interior, hg_wants_f32(t), err));
+    t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, t->problem.data.norm);
+    HG_TRY(hg_copy_init(&t->copy, &t->distinct.problem.data, !t->interior, hg_wants_f32(t), err));
     choose_whole(t);
     if (hg_wants_f32(t))
-        HG_TRY(hg_copy_round(&t->copy, &t->distinct.problem, err));
+        HG_TRY(hg_copy_round(&t->copy, &t->distinct.problem.data, err));
     hinge_dtype type = hg_wants_f32(t) ? HINGE_F32 : HINGE_F64;
-    return t->interior ? HINGE_OK : hg_copy_check(&t->copy, &t->distinct.problem, type, err);
+    return t->interior ? HINGE_OK : hg_copy_check(&t->copy, &t->distinct.problem.data, type, err);
 }
 
 /* Makes cells, where values between some of them are negligible: kernels/cells.h says what they buy. Pairs are far from
@@ -53,14 +53,14 @@ static hinge_status make_cells(struct hg_training *t, hinge_error *err)
 {
     const hinge_params *p = t->params;
     double box = 0;
-    for (size_t i = 0; i < t->problem.n; i++)
+    for (size_t i = 0; i < t->problem.data.n; i++)
         box += t->problem.weight[i] * HG_MAX(p->C, 1.0);
     double reach = hg_kernel_reach(&p->kernel, p->eps / (1e4 * box));
     if (isinf(reach) || t->interior || t->copy.hamming.features > 0 || t->problem.targets != NULL)
         return HINGE_OK;
     hinge_status status = hg_cells_init(&t->cells, &t->copy.points, reach, t->threads, err);
     if (status == HINGE_OK && t->cells.count > 0)
-        t->distinct.problem.points.cells = t->copy.points.cells = &t->cells;
+        t->distinct.problem.data.points.cells = t->copy.points.cells = &t->cells;
     return status;
 }
 
@@ -70,7 +70,7 @@ static hinge_status make_cells(struct hg_training *t, hinge_error *err)
  * of (d + 64)^2. An overflow is more than any budget: SIZE_MAX. */
 size_t hg_problem_bytes(const struct hg_training *t, size_t n)
 {
-    size_t side = (t->interior ? t->problem.d : n) + 64, bytes;
+    size_t side = (t->interior ? t->problem.data.d : n) + 64, bytes;
     return hg_mul(side, side * (t->interior ? 40 : 1) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
 }
 
@@ -144,7 +144,7 @@ static hinge_status training_init(struct hg_training *t, struct hg_peers *peers,
                            : hg_problem_init(&t->problem, x, y, params, err));
     HG_TRY(hg_distinct_init(&t->distinct, &t->problem, err));
     t->params = &t->problem.params;
-    t->threads = t->problem.threads;
+    t->threads = t->problem.data.threads;
     t->interior = uses_interior(&t->distinct.problem);
     t->cache_bytes = t->params->cache_bytes > 0 ? t->params->cache_bytes : default_cache(t);
     HG_TRY(HG_MAKE(err, "two-class problems", HG_ZEROS(t->solutions, t->problem.n_problems),
@@ -171,7 +171,7 @@ static hinge_status make_shared(struct hg_training *t, hinge_error *err)
     const struct hg_problem *pr = &t->problem;
     if (pr->targets == NULL || !t->is_whole || hg_wants_f32(t))
         return HINGE_OK;
-    HG_TRY(hg_problem_exact(pr, NULL, pr->n, t->threads, &t->shared_of, err));
+    HG_TRY(hg_dataset_exact(&pr->data, NULL, pr->data.n, t->threads, &t->shared_of, err));
     HG_TRY(hg_whole_init(&t->shared, &t->shared_of.super, &halt, err));
     t->begun_bytes = hg_whole_bytes(&t->shared) + t->shared_of.work_bytes;
     return HINGE_OK;
