@@ -24,7 +24,7 @@
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
-/* Asks for huge pages inside a block of 8 MB or more. A system without them, or one that refuses, costs nothing. */
+/* Asks for huge pages inside a block of 2 MB or more. A system without them, or one that refuses, costs nothing. */
 void hg_ask_for_huge_pages(void *memory, size_t bytes);
 /* Takes whole pages, zeroed, that come as they are touched, huge ones where there are; NULL: no memory. Give them back
  * with the same number of bytes. */

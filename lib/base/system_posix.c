@@ -23,14 +23,14 @@
 
 enum { HUGE_PAGE = 2 << 20 }; /* x86-64's */
 
-/* Asks for huge pages inside a block of 8 MB or more, because finding its small pages one by one takes as long as
+/* Asks for huge pages inside a block of 2 MB or more, because finding its small pages one by one takes as long as
  * filling them. Trainings that fill much memory with rows gain up to a fifth of their time (doc/tried.md). A test does
  * without them by linking with --wrap=madvise. */
 void hg_ask_for_huge_pages(void *memory, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
     char *first = (char *)memory + (HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE) % HUGE_PAGE;
-    if (bytes >= 4 * (size_t)HUGE_PAGE)
+    if (bytes >= HUGE_PAGE)
         madvise(first, ((char *)memory + bytes - first) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
 #endif
 }
