@@ -22,7 +22,8 @@ struct shared {
     double *mine, *all; /* [room] each: sums on their way; one block */
     size_t room;
     hinge_matrix x; /* of all ranks; */
-    double *column; /* [2 * x.rows] their labels, then their weights; */
+    double *y;      /* [x.rows] their labels, or NULL; */
+    double *weight; /* [x.rows] or NULL; */
     double *start;  /* [n_problems * x.rows] coefficients to start from; or NULL */
     size_t *index;  /* [x.rows] columns of a kernel matrix; or NULL */
     struct kept {   /* [n_problems] checkpoints; NULL: there are none */
@@ -169,7 +170,8 @@ static uint64_t identify(const struct shared *s, const hinge_params *p)
     const uint64_t sizes[] = { s->x.rows, s->x.cols, s->n_problems, p->n_class_weights, p->positive_class != NULL };
     size_t width = s->x.stride * hg_size_of(s->x.type);
     uint64_t hash = hm_mix_bytes(0, s->x.data, s->x.rows * width);
-    hash = hm_mix_bytes(hash, s->column, 2 * s->x.rows * sizeof *s->column);
+    hash = hm_mix_bytes(hash, s->y, s->y != NULL ? s->x.rows * sizeof *s->y : 0);
+    hash = hm_mix_bytes(hash, s->weight, s->weight != NULL ? s->x.rows * sizeof *s->weight : 0);
     hash = hm_mix_bytes(hash, s->index, s->index != NULL ? s->x.rows * sizeof *s->index : 0);
     hash = hm_mix_bytes(hash, range, sizeof range);
     if (scaling != NULL && scaling->low != NULL) {
@@ -225,8 +227,8 @@ static hinge_status gather_rows(struct shared *s, const hinge_matrix *x, size_t 
     return status;
 }
 
-/* Gathers columns part[k] [rows] (NULL: of 1), k < width: *table [width * rows of all], to be freed. */
-static hinge_status gather_columns(const struct shared *s, size_t rows, const double *const *part, size_t width,
+/* Gathers columns part [width * rows] (NULL: of 1): *table [width * rows of all], to be freed. */
+static hinge_status gather_columns(const struct shared *s, size_t rows, const double *part, size_t width,
                                    double **table, hinge_error *err)
 {
     size_t total;
@@ -236,7 +238,7 @@ static hinge_status gather_columns(const struct shared *s, size_t rows, const do
     HG_TRY(HM_MAKE(s->net, err, "what rows have", HG_TABLE(mine, rows, width)));
     for (size_t k = 0; k < width; k++)
         for (size_t i = 0; i < rows; i++)
-            mine[i * width + k] = part[k] != NULL ? part[k][i] : 1;
+            mine[i * width + k] = part != NULL ? part[k * rows + i] : 1;
     hinge_status status = hm_gather_all(s->net, mine, rows * width * sizeof *mine, &all, &total, err);
     hg_free(mine);
     HG_THEN(status, HM_MAKE(s->net, err, "what rows have", HG_TABLE(*table, s->x.rows, width)));
@@ -247,18 +249,6 @@ static hinge_status gather_columns(const struct shared *s, size_t rows, const do
     return status;
 }
 
-/* Gathers the coefficients to start from, of all problems. */
-static hinge_status gather_starts(struct shared *s, size_t rows, const hinge_params *p, hinge_error *err)
-{
-    const double **part;
-    HG_TRY(HM_MAKE(s->net, err, "starts", HG_ARRAY(part, s->n_problems)));
-    for (size_t k = 0; k < s->n_problems; k++)
-        part[k] = p->beta0 != NULL ? p->beta0 + k * rows : NULL; /* without rows */
-    hinge_status status = gather_columns(s, rows, part, s->n_problems, &s->start, err);
-    hg_free(part);
-    return status;
-}
-
 /* Gathers each row's column of a kernel matrix. */
 static hinge_status gather_index(struct shared *s, size_t rows, const hinge_params *p, hinge_error *err)
 {
@@ -266,8 +256,7 @@ static hinge_status gather_index(struct shared *s, size_t rows, const hinge_para
     HG_TRY(HM_MAKE(s->net, err, "columns of a kernel matrix", HG_ARRAY(mine, rows)));
     for (size_t i = 0; i < rows; i++)
         mine[i] = (double)p->precomputed_index[i];
-    const double *const part[] = { mine };
-    hinge_status status = gather_columns(s, rows, part, 1, &all, err);
+    hinge_status status = gather_columns(s, rows, mine, 1, &all, err);
     HG_THEN(status, HM_MAKE(s->net, err, "columns of a kernel matrix", HG_ARRAY(s->index, s->x.rows)));
     for (size_t i = 0; status == HINGE_OK && i < s->x.rows; i++)
         s->index[i] = (size_t)all[i];
@@ -321,8 +310,6 @@ static size_t count_problems(const hinge_params *p, const double *y, size_t n)
 static hinge_status gather(struct shared *s, const hinge_matrix *x, const double *y, hinge_params *p, hinge_error *err)
 {
     struct whole w = add_up(s->net, x, p);
-    bool one_class = hinge_task_info(p->task)->one_class;
-    const double *const part[] = { one_class ? NULL : y, p->weights };
     hinge_status status = HINGE_OK;
     if (w.started && p->beta0 == NULL && x->rows > 0)
         status = hg_fail(err, HINGE_EINVAL, "beta0: NULL on a rank that has rows, and other ranks have coefficients");
@@ -330,14 +317,17 @@ static hinge_status gather(struct shared *s, const hinge_matrix *x, const double
         status = hg_fail(err, HINGE_EINVAL, "precomputed_index: NULL on a rank that has rows, and not on others");
     HG_TRY(hm_agree(s->net, status, err));
     HG_TRY(gather_rows(s, x, w.n, w.d, w.f64 ? HINGE_F64 : HINGE_F32, err));
-    HG_TRY(gather_columns(s, x->rows, part, 2, &s->column, err));
-    s->n_problems = count_problems(p, s->column, w.n);
+    if (!hinge_task_info(p->task)->one_class)
+        HG_TRY(gather_columns(s, x->rows, y, 1, &s->y, err));
+    if (w.weighted)
+        HG_TRY(gather_columns(s, x->rows, p->weights, 1, &s->weight, err));
+    s->n_problems = count_problems(p, s->y, w.n);
     if (w.started)
-        HG_TRY(gather_starts(s, x->rows, p, err));
+        HG_TRY(gather_columns(s, x->rows, p->beta0, s->n_problems, &s->start, err));
     if (w.indexed)
         HG_TRY(gather_index(s, x->rows, p, err));
     p->precomputed_index = s->index;
-    p->weights = w.weighted ? s->column + w.n : NULL;
+    p->weights = s->weight;
     p->beta0 = s->start;
     return HINGE_OK;
 }
@@ -385,28 +375,24 @@ static hinge_status settle(struct shared *s, hinge_status status, hinge_report *
     return HINGE_OK;
 }
 
-static const double *labels_of(const struct shared *s, const hinge_params *p)
-{
-    return hinge_task_info(p->task)->one_class ? NULL : s->column;
-}
-
 static hinge_status train(struct shared *s, const hinge_params *p, const struct hm_options *options,
                           hinge_model **model, hinge_report *report, hinge_error *err)
 {
     open_peers(s, p);
     hm_count_as(s->net, HM_SOLVING);
-    hinge_status status = hg_train_by_peers(&s->peers, model, &s->x, labels_of(s, p), p, report, err);
+    hinge_status status = hg_train_by_peers(&s->peers, model, &s->x, s->y, p, report, err);
     hm_count_as(s->net, HM_REST);
     if (status == HINGE_OK && s->net->traffic != NULL)
         s->net->traffic->values = report->kernel_values - s->peers.spared;
     HG_TRY(settle(s, status, report, err));
-    return options->certificate != NULL ? certify(s, *model, labels_of(s, p), p, options->certificate, err) : HINGE_OK;
+    return options->certificate != NULL ? certify(s, *model, s->y, p, options->certificate, err) : HINGE_OK;
 }
 
 static void close_shared(struct shared *s)
 {
     hg_free((void *)s->x.data);
-    hg_free(s->column);
+    hg_free(s->y);
+    hg_free(s->weight);
     hg_free(s->start);
     hg_free(s->index);
     hg_free(s->mine);
@@ -440,7 +426,7 @@ static hinge_status validate(struct shared *s, const hinge_params *p, size_t fol
     double *all;
     HG_TRY(HM_MAKE(s->net, err, "predictions", HG_ARRAY(all, s->x.rows)));
     open_peers(s, p);
-    hinge_status status = hg_cross_validate(NULL, &s->peers, &s->x, labels_of(s, p), p, folds, all, &r, err);
+    hinge_status status = hg_cross_validate(NULL, &s->peers, &s->x, s->y, p, folds, all, &r, err);
     status = settle(s, status, &r, err);
     if (status == HINGE_OK && rows > 0)
         memcpy(predictions, all + first, rows * sizeof *all);
