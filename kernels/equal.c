@@ -15,8 +15,8 @@
 enum { AT_ONCE = 128 }; /* features */
 
 /* Makes a hash of the features of point i as they are given, before the shift, which is the same for all points and may
- * round. Four polynomials run side by side, features in turn, and become one; no sum of some is that of others, as with
- * factors that do not grow. */
+ * round: four polynomials side by side, each of every fourth feature, which are one in the end. A feature's factor is a
+ * power of its own, so that steps of one length in different features do not cancel. */
 static uint64_t hash_of(const struct hg_points *points, size_t i)
 {
     enum { LANES = 4 };

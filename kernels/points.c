@@ -274,7 +274,7 @@ static double count_above(double least, const double *x, size_t count)
 
 enum { SUM_ROWS = 512 }; /* in a piece, and summed together: the sums do not depend on the threads */
 
-static const double f32_makes_0 = 0x1p-150; /* and of all sizes below */
+static const double f32_makes_0 = 0x1p-150; /* the largest size that f32 rounds to 0 */
 
 struct pass { /* over all points */
     const struct hg_points *points;
