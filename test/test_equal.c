@@ -190,6 +190,67 @@ TEST(test_far_integers)
     }
 }
 
+/* ---- passes over all points -------------------------------------------------------------------------------------- */
+
+enum { POINTS = 1100, D = 300 }; /* more than a piece of either has */
+
+/* Checks norms and non-zeros of points less a shift (NULL: none) against plain loops. */
+static void check_survey(const double *x, const double *shift, int threads)
+{
+    double norms[POINTS], largest = 0, all = 0;
+    float norms32[POINTS];
+    size_t most = 0;
+    struct hg_points points = { .x = hinge_matrix_f64(x, POINTS, D), .n = POINTS, .shift = shift };
+    struct hg_survey survey = { .norms = norms, .norms32 = norms32 };
+    hg_points_survey(&points, &survey, threads);
+    for (size_t i = 0; i < POINTS; i++) {
+        double norm = 0, norm32 = 0;
+        size_t nonzeros = 0;
+        for (size_t c = 0; c < D; c++) {
+            double v = x[i * D + c] - (shift != NULL ? shift[c] : 0);
+            norm += v * v;
+            norm32 += (double)(float)v * (float)v;
+            nonzeros += v != 0;
+            all += (float)v != 0;
+        }
+        assert_near(norms[i], norm, 1e-12 * norm);
+        assert_near(norms32[i], norm32, 1e-7 * norm32);
+        largest = HG_MAX(largest, norms[i]);
+        most = HG_MAX(most, nonzeros);
+    }
+    assert_true(survey.largest == largest && survey.most_nonzeros == most);
+    assert_near(survey.nonzeros, all / POINTS, 1e-12 * D);
+}
+
+/* Some values are 0, and others so small that f32 makes them 0. */
+TEST(test_passes_over_all_points)
+{
+    uint64_t seed = 7;
+    double *x = malloc(POINTS * D * sizeof *x), nonzeros = 0;
+    for (size_t at = 0; at < POINTS * D; at++) {
+        uint64_t kind = draw(&seed) % 10;
+        x[at] = kind == 0 ? 0 : kind == 1 ? 1e-60 : 5 + draw_normal(&seed);
+        nonzeros += kind > 1 ? 1.0 / POINTS : 0;
+    }
+    for (int threads = 1; threads < 4; threads++) {
+        struct hg_points points = { .x = hinge_matrix_f64(x, POINTS, D), .n = POINTS };
+        bool wanted;
+        double *mean = hg_points_centre(&points, threads, &wanted);
+        assert_non_null(mean);
+        assert_near(points.nonzeros, nonzeros, 1e-9);
+        for (size_t c = 0; c < D; c++) {
+            double sum = 0;
+            for (size_t i = 0; i < POINTS; i++)
+                sum += x[i * D + c];
+            assert_near(mean[c], sum / POINTS, 1e-10);
+        }
+        check_survey(x, NULL, threads);
+        check_survey(x, x, threads); /* the first point is 0 then */
+        hg_free(mean);
+    }
+    free(x);
+}
+
 /* ---- one run for each core --------------------------------------------------------------------------------------- */
 
 static int all_cores(const char *self)
