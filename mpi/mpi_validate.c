@@ -39,6 +39,7 @@ struct rank_folds {
     double *weight;    /* [rows] */
     double *label;     /* [rows] */
     double *pair;      /* [2 * rows] label and weight of each row, as given */
+    size_t d;          /* features of all */
     /* on rank 0: */
     size_t n;          /* rows of all */
     uint64_t *rows;    /* [ranks] */
@@ -49,8 +50,7 @@ struct rank_folds {
     size_t folds;
     size_t width;         /* decision values of a row; */
     struct chosen chosen; /* what trainings go by, but for nu */
-    const hinge_select_options *select; /* of a grid on d features, or NULL; */
-    size_t d;
+    const hinge_select_options *select; /* of a grid, or NULL; */
     hinge_selection **selection; /* what comes of it; */
     hinge_report *report; /* which all ranks have; */
     hinge_model *model;  /* or what is calibrated, */
@@ -237,11 +237,14 @@ static hinge_status have_held_out(struct hg_others *others, struct hg_job *job, 
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* Labels and weights of all rows to rank 0. */
+/* Labels and weights of all rows to rank 0, and the features of all ranks' rows to each. */
 static hinge_status open_folds(struct rank_folds *v, hinge_error *err)
 {
     size_t rows = v->x->rows, ranks = (size_t)v->net->ranks, total;
+    struct hm_sum sum = { .most = { { v->x->cols, 0 } } };
     void *all = NULL;
+    v->net->sum(v->net, &sum);
+    v->d = sum.most[0].key;
     HG_TRY(HM_MAKE(v->net, err, "the folds of own rows", HG_ARRAY(v->some, rows), HG_ARRAY(v->weight, rows),
                    HG_ARRAY(v->label, rows), HG_ARRAY(v->pair, 2 * rows)));
     for (size_t i = 0; i < rows; i++) {
@@ -332,7 +335,7 @@ static hinge_status train_fold(void *arg, struct hg_selecting *s, hinge_grid_poi
 static hinge_status select_by_ranks(struct rank_folds *v, const hinge_matrix *x, const hinge_params *p,
                                     hinge_error *err)
 {
-    struct hg_select_others others = { v->d, v, train_fold };
+    struct hg_select_others others = { v, train_fold };
     hinge_select_options options = *v->select;
     options.no_refit = 1;
     return hg_select(v->selection, x, v->all_y, p, &options, true, &others, err);
@@ -345,16 +348,10 @@ static hinge_status command(struct rank_folds *v, hinge_error *err)
     if (v->net->rank > 0) {
         serve(v);
     } else {
-        const hinge_matrix x = hinge_matrix_f64(v->all_weight, v->n, 1); /* whose values no job looks at */
+        const hinge_matrix x = { .rows = v->n, .cols = v->d };
         hinge_params p = *v->params;
-        p.kernel = hinge_kernel_linear(); /* each rank has the kernel, and the scaling */
-        p.scaling = NULL;
         p.weights = v->all_weight;
         p.beta0 = NULL;
-        if (v->select != NULL) {
-            p.kernel = v->params->kernel;
-            p.scaling = v->params->scaling;
-        }
         status = v->select != NULL ? select_by_ranks(v, &x, &p, err)
                  : v->model != NULL
                      ? hg_calibrate_by_folds(&v->others, NULL, NULL, v->model, &x, v->all_y, &p, v->begin, v->outcome,
@@ -395,7 +392,6 @@ static hinge_status check_dealt(const struct rank_folds *v, hinge_error *err)
 /* Rank 0's predictions of all rows to the ranks that have them; its report to all. */
 static hinge_status share_predictions(const struct rank_folds *v, double *predictions, hinge_error *err)
 {
-    struct hm_sum sum = { .most = { { v->x->cols, 0 } } };
     double *told;
     for (size_t i = 0; i < v->n; i++)
         v->all[2 * i] = v->predictions[i];
@@ -403,9 +399,7 @@ static hinge_status share_predictions(const struct rank_folds *v, double *predic
     for (size_t i = 0; i < v->x->rows; i++)
         predictions[i] = told[2 * i];
     hg_free(told);
-    v->net->sum(v->net, &sum);
     v->net->broadcast(v->net, v->report, sizeof *v->report, 0);
-    v->report->d = sum.most[0].key;
     return HINGE_OK;
 }
 
@@ -476,7 +470,6 @@ hinge_status hm_select_dealt(const struct hm_net *net, hinge_selection **selecti
                              const struct hm_options *own, hinge_error *err)
 {
     const hinge_select_options none = { 0 };
-    struct hm_sum sum = { .most = { { x->cols, 0 } } };
     hinge_selection *made = NULL;
     struct rank_folds v = { .net = net, .x = x, .y = y, .params = params, .options = *own, .begin = hg_now(),
                             .select = options != NULL ? options : &none, .selection = &made };
@@ -489,10 +482,6 @@ hinge_status hm_select_dealt(const struct hm_net *net, hinge_selection **selecti
         status = hg_fail(err, HINGE_EINVAL,
                          "kernel: a precomputed kernel has columns for all rows; they are not dealt");
     status = hm_agree(net, status, err);
-    if (status == HINGE_OK) {
-        net->sum(net, &sum);
-        v.d = sum.most[0].key;
-    }
     HG_THEN(status, open_folds(&v, err));
     HG_THEN(status, command(&v, err));
     HG_THEN(status, train_best(&v, made, err));

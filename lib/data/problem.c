@@ -108,12 +108,13 @@ static hinge_status check_columns(struct hg_problem *pr, hinge_error *err)
     return HINGE_OK;
 }
 
-/* Checks what a caller hands over, and fills the defaults in (*resolved). Scaling is the business of callers above
+/* Checks what a caller hands over, and fills the defaults in pr->params. Scaling is the business of callers above
  * (hg_scaled_init): a problem has scaled rows already. */
-static hinge_status check_problem(const hinge_matrix *x, const double *y, const hinge_params *params,
-                                  hinge_params *resolved, hinge_error *err)
+static hinge_status check_problem(struct hg_problem *pr, const hinge_matrix *x, const double *y,
+                                  const hinge_params *params, hinge_error *err)
 {
-    HG_TRY(hg_matrix_check(x, "x", err));
+    if (!pr->is_elsewhere)
+        HG_TRY(hg_matrix_check(x, "x", err));
     HG_NEED(err, params, "params");
     if (x->rows == 0)
         return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
@@ -121,7 +122,7 @@ static hinge_status check_problem(const hinge_matrix *x, const double *y, const 
         return hg_fail(err, HINGE_EINVAL,
                        "scaling: this call takes scaled rows (hinge_scaling_apply), and "
                        "NULL here");
-    HG_TRY(hg_params_check(params, x->rows, x->cols, resolved, err));
+    HG_TRY(hg_params_check(params, x->rows, x->cols, &pr->params, err));
     if (y == NULL && !hinge_task_info(params->task)->one_class)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
     return HINGE_OK;
@@ -133,9 +134,12 @@ static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
 {
     size_t rows = pr->x.rows;
     HG_TRY(HG_MAKE(err, "the order of rows", HG_ARRAY(pr->order, rows), HG_ARRAY(pr->weight, rows)));
-    HG_TRY(hg_matrix_check_finite(&pr->x, "x", pr->data.threads, err));
+    if (!pr->is_elsewhere)
+        HG_TRY(hg_matrix_check_finite(&pr->x, "x", pr->data.threads, err));
     HG_TRY(hg_problem_order(pr, err));
     HG_TRY(check_boxes(pr, err));
+    if (pr->is_elsewhere)
+        return HINGE_OK;
     pr->data.points = (struct hg_points){ .x = pr->x, .order = pr->order, .n = pr->data.n };
     HG_TRY(check_columns(pr, err));
     return hg_dataset_look(&pr->data, err);
@@ -146,7 +150,7 @@ static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
 static hinge_status init(struct hg_problem *pr, const hinge_matrix *x, const double *y, const hinge_params *params,
                          hinge_error *err)
 {
-    HG_TRY(check_problem(x, y, params, &pr->params, err));
+    HG_TRY(check_problem(pr, x, y, params, err));
     const hinge_params *p = &pr->params;
     pr->data = (struct hg_dataset){ .kernel = p->kernel, .maker = p->maker, .cpu_level = p->cpu_level, .d = x->cols };
     pr->data.threads = hg_kernel_team(&p->kernel, p->threads, (double)x->rows * (double)x->rows, x->cols);
@@ -178,6 +182,13 @@ hinge_status hg_problem_init_many(struct hg_problem *pr, const hinge_matrix *x, 
 {
     *pr = (struct hg_problem){ .targets = targets };
     return init(pr, x, targets->y, params, err);
+}
+
+hinge_status hg_problem_init_elsewhere(struct hg_problem *pr, const hinge_matrix *x, const double *y,
+                                       const hinge_params *params, hinge_error *err)
+{
+    *pr = (struct hg_problem){ .is_elsewhere = true };
+    return init(pr, x, y, params, err);
 }
 
 void hg_problem_free(struct hg_problem *pr)

@@ -47,8 +47,9 @@ struct hg_problem {
     const double *y;              /* the caller's; NULL for one-class */
     const hinge_targets *targets; /* the caller's: problem p is that of target p, all of regressions' layout; or NULL */
     bool classifies, one_vs_rest;
-    uint32_t *order; /* [n] caller's row of each point: grouped by class, in the caller's order within */
-    double *weight;  /* [n] by point: example weight times class weight */
+    bool is_elsewhere; /* others have the values: there are no points */
+    uint32_t *order;   /* [n] caller's row of each point: grouped by class, in the caller's order within */
+    double *weight;    /* [n] by point: example weight times class weight */
     size_t n_classes, n_problems;
     double *labels;      /* [n_classes] */
     const double *known; /* [n_known] the labels of a model, whose order the classes are to have; NULL: no model */
@@ -66,6 +67,10 @@ hinge_status hg_problem_init_many(struct hg_problem *problem, const hinge_matrix
  * order. EINVAL: as many others are. */
 hinge_status hg_problem_init_known(struct hg_problem *problem, const hinge_matrix *x, const double *y,
                                    const hinge_params *params, const double *labels, size_t n, hinge_error *err);
+/* Does the same where others have the values, of which x tells rows and columns alone (its data is NULL): without the
+ * points. */
+hinge_status hg_problem_init_elsewhere(struct hg_problem *problem, const hinge_matrix *x, const double *y,
+                                       const hinge_params *params, hinge_error *err);
 void hg_problem_free(struct hg_problem *problem);
 
 /* Returns what examples of a class are weighted by. */

@@ -79,7 +79,7 @@ hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, const st
                               bool labels, double *out, hinge_error *err);
 
 /* validate.c: hinge_cross_validate, with others who train and predict, or peers as of hg_train_by_peers, or (NULL)
- * neither. All peers get the same. */
+ * neither. All peers get the same. Of what others have x tells rows and columns alone (its data is NULL). */
 hinge_status hg_cross_validate(struct hg_others *others, struct hg_peers *peers, const hinge_matrix *x, const double *y,
                                const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
                                hinge_error *err);
@@ -87,7 +87,8 @@ hinge_status hg_cross_validate(struct hg_others *others, struct hg_peers *peers,
 struct hg_refold;
 
 /* calibrate.c: calibrates a model on the data it was trained on, by 5-fold cross-validation (one-class: by the model
- * itself). refold: NULL, or what the training knows of its folds already, which is spoilt; its start is to be freed.
+ * itself). others and x: as above. refold: NULL, or what the training knows of its folds already, which is spoilt; its
+ * start is to be freed.
  * begin: when the training began, from which time limit and progress count. A stop or a time limit leaves the model as
  * it is and makes *outcome say so; data that are too few leave it as it is. */
 hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_peers *peers, struct hg_refold *refold,

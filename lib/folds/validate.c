@@ -226,7 +226,7 @@ static hinge_status cross_validate(struct hg_others *others, struct hg_peers *pe
     v.jobs.params = *params;
     v.jobs.params.beta0 = NULL;
     v.jobs.params.scaling = NULL;
-    HG_TRY(hg_problem_init(&problem, x, y, &v.jobs.params, err));
+    HG_TRY((others != NULL ? hg_problem_init_elsewhere : hg_problem_init)(&problem, x, y, &v.jobs.params, err));
     v.jobs.params.scaling = params->scaling;
     v.n = x->rows;
     v.jobs.largest = hg_problem_largest(&problem);
@@ -240,11 +240,14 @@ static hinge_status cross_validate(struct hg_others *others, struct hg_peers *pe
     return status == HINGE_OK ? hg_ok(err) : status;
 }
 
+/* Opens no team where others train: each of their trainings has one of its own. */
 hinge_status hg_cross_validate(struct hg_others *others, struct hg_peers *peers, const hinge_matrix *x, const double *y,
                                const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
                                hinge_error *err)
 {
     hinge_status status = HINGE_OK;
+    if (others != NULL)
+        return cross_validate(others, peers, x, y, params, folds, predictions, report, err);
     HG_TEAM(hg_params_team(params, x, y, folds))
         status = cross_validate(others, peers, x, y, params, folds, predictions, report, err);
     return status;

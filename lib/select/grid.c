@@ -111,7 +111,7 @@ hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err)
 {
     struct axes axes = { 0 };
     size_t n = 1;
-    double auto_gamma = 1 / (double)HG_MAX(s->d, (size_t)1);
+    double auto_gamma = 1 / (double)HG_MAX(s->x.cols, (size_t)1);
     hinge_status status = find_axes(s, &axes, err);
     for (enum axis a = DEGREE; a < AXES && status == HINGE_OK; a++)
         if (!hg_mul(n, axes.count[a], &n) || n > MOST_POINTS)

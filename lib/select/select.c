@@ -95,7 +95,7 @@ static double unit_of(const struct hg_selecting *s)
  * all others. (But for those of C-SVC they go on from there: refine.c.) */
 static double usual_eps(const struct hg_selecting *s)
 {
-    double share = (double)s->rows * (double)s->d <= SMALL_DATA ? 1e-3 : 0.25;
+    double share = (double)s->rows * (double)s->x.cols <= SMALL_DATA ? 1e-3 : 0.25;
     double most = s->problem.task->regresses ? fmin(USUAL_EPS, s->unit * share) : USUAL_EPS;
     return HG_MAX(s->params.eps, most);
 }
@@ -106,13 +106,8 @@ static hinge_status begin(struct hg_selecting *s, hinge_error *err)
 {
     hinge_select_options *o = &s->options;
     hinge_params given = template_of(s->given, o);
-    const hinge_kernel kernel = given.kernel;
-    if (s->others != NULL)
-        given.kernel = hinge_kernel_linear(); /* which takes any number of features */
-    HG_TRY(hg_problem_init(&s->problem, &s->x, s->y, &given, err));
+    HG_TRY((s->others != NULL ? hg_problem_init_elsewhere : hg_problem_init)(&s->problem, &s->x, s->y, &given, err));
     s->params = s->problem.params;
-    if (s->others != NULL)
-        s->params.kernel = kernel;
     s->rows = s->x.rows;
     s->n_problems = s->problem.n_problems;
     s->out->score = o->score;
@@ -246,7 +241,7 @@ static bool check_point(const struct hg_selecting *s, hinge_grid_point *point)
         snprintf(text, room, "nu: %g is not in (0, 1]", point->nu);
     else if (task->uses_tau && !(point->tau > 0))
         snprintf(text, room, "tau: %g is not in (0, 1)", point->tau);
-    else if (hg_params_check(&params, s->rows, s->d, &resolved, &mine) != HINGE_OK)
+    else if (hg_params_check(&params, s->rows, s->x.cols, &resolved, &mine) != HINGE_OK)
         snprintf(text, room, "%.*s", (int)room - 1, mine.text);
     else if (point->nu > hg_select_most_nu(s, SIZE_MAX, s->class_weight) * (1 + 1e-12))
         snprintf(text, room, "nu: %g is infeasible for these classes; at most %g", point->nu,
@@ -405,9 +400,9 @@ hinge_status hg_select(hinge_selection **selection, const hinge_matrix *x, const
     struct hg_selecting s = { .others = others, .y = y, .given = params, .begin = hg_now() };
     HG_NEED(err, selection, "selection");
     HG_NEED(err, params, "params");
-    HG_TRY(hg_matrix_check(x, "x", err));
+    if (others == NULL)
+        HG_TRY(hg_matrix_check(x, "x", err));
     s.x = *x;
-    s.d = others != NULL ? others->d : x->cols;
     if (options != NULL)
         s.options = *options;
     HG_TRY(HG_MAKE(err, "a selection", HG_ZEROS(s.out, 1)));

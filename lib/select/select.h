@@ -63,7 +63,6 @@ struct hg_selecting;
 /* Who trains folds in place of this process, which has the labels and weights of rows alone: `train` makes
  * s->decisions of the rows that a fold of a point holds out, and the point's outcome. */
 struct hg_select_others {
-    size_t d; /* features of the rows */
     void *arg;
     hinge_status (*train)(void *arg, struct hg_selecting *s, hinge_grid_point *point, size_t fold, hinge_error *err);
 };
@@ -71,7 +70,6 @@ struct hg_select_others {
 /* A selection in work. */
 struct hg_selecting {
     struct hg_select_others *others; /* NULL: nobody */
-    size_t d;                        /* features */
     hinge_matrix x;                  /* the caller's */
     const double *y;                 /* the caller's, or NULL */
     const hinge_params *given;       /* the caller's; */
@@ -267,8 +265,8 @@ bool hg_drop_with_line(const struct hg_selecting *s, hinge_grid_point *point);
 /* ---- select.c ---------------------------------------------------------------------------------------------------- */
 
 /* Is hinge_select by the team of the caller. tries: points are tried; otherwise they are listed, scored where options
- * know them, and the best of those is chosen. others: NULL, or who trains; x has the number of rows alone then, and
- * options.no_refit is set. */
+ * know them, and the best of those is chosen. others: NULL, or who trains; x tells rows and columns alone
+ * then (its data is NULL), and options.no_refit is set. */
 hinge_status hg_select(hinge_selection **selection, const hinge_matrix *x, const double *y, const hinge_params *params,
                        const hinge_select_options *options, bool tries, struct hg_select_others *others,
                        hinge_error *err);
