@@ -1,19 +1,15 @@
 /*
  * Whole numbers (kernels/integers.h): which points are such; products of every loop that the processor runs, at the
  * largest numbers too, by plain sums in 64 bits; tiles of every kernel from every type by the scalar definition;
- * trainings from bytes beside those from the same values in doubles; models whose support vectors are bytes; what is
- * no number of a matrix of two-byte floats.
+ * trainings and predictions by whole numbers and by values that are near such.
  */
 #include "kernels/gram.h"
 #include "kernels/integers.h"
 #include "kernels/kernel.h"
 #include "lib/data/copy.h"
-#include "lib/model/model.h"
-#include "test/support.h"
+#include "test/typed.h"
 
 #include <float.h>
-#include <hinge/explain.h>
-#include <hinge/io.h>
 #include <math.h>
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
@@ -108,21 +104,6 @@ TEST(test_products_near_overflow)
 
 /* ---- which points are such --------------------------------------------------------------------------------------- */
 
-/* Values origin + k step of points, k below `levels`, at least one of each. */
-static struct set on_grid(uint64_t seed, size_t n, size_t d, double origin, double step, unsigned levels)
-{
-    struct set s = set_new(n, d);
-    for (size_t i = 0; i < n * d; i++)
-        s.x[i] = origin + (double)(i < levels ? i : draw(&seed) % levels) * step;
-    for (size_t i = 0; i < n; i++) {
-        double side = 0;
-        for (size_t f = 0; f < d; f++)
-            side += (s.x[i * d + f] - origin) / step * (f % 2 ? 1 : -1);
-        s.y[i] = side + (double)levels * draw_normal(&seed) > (d % 2 ? -(double)levels / 2 : 0) ? 1 : -1;
-    }
-    return s;
-}
-
 static void free_integers(void *integers)
 {
     hg_integers_free(integers);
@@ -145,7 +126,7 @@ static struct hg_grid grid_of(const struct set *s)
 /* Points that are centred for a kernel that is no function of x - z are no whole numbers any more. */
 TEST(test_centred_points_are_none)
 {
-    struct set s = on_grid(3, 300, 8, 2400, 1, 10);
+    struct set s = set_on_grid(3, 300, 8, 2400, 1, 10);
     double shift[8] = { 2404, 2404, 2404, 2404, 2404, 2404, 2404, 2404 };
     for (int kernel = 0; kernel < 2; kernel++)
         for (int centred = 0; centred < 2; centred++) {
@@ -169,7 +150,7 @@ TEST(test_what_is_on_a_grid)
                  { -1, 2, 2 },  { 5, 1, 16 },     { 1e6, 0.25, 100 },    { -0.7, 0.1, 15 },      { 0, 1e-30, 200 } };
     for (size_t k = 0; k < sizeof like / sizeof *like; k++) {
         const struct grid *g = &like[k];
-        struct set s = on_grid(k, 300, 7, g->origin, g->step, g->levels);
+        struct set s = set_on_grid(k, 300, 7, g->origin, g->step, g->levels);
         struct hg_points points = { .x = set_matrix(&s), .n = s.n };
         const struct hg_integers *n = integers_of(&points);
         assert_close(n->grid.step, g->step, 1e-12);
@@ -189,13 +170,13 @@ TEST(test_what_is_on_a_grid)
         assert_int_equal(grid_of(&s).most, 0);
         *last = was;
     }
-    struct set same = on_grid(1, 50, 3, 7, 0, 1);
+    struct set same = set_on_grid(1, 50, 3, 7, 0, 1);
     assert_int_equal(grid_of(&same).most, 0);
     struct set real = set_blobs(3, 100, 5, 2, NULL, 0.5);
     assert_int_equal(grid_of(&real).most, 0);
-    struct set wide = on_grid(2, 2, 33100, 0, 1, 256); /* sums of so many squares are beyond 31 bits */
+    struct set wide = set_on_grid(2, 2, 33100, 0, 1, 256); /* sums of so many squares are beyond 31 bits */
     assert_int_equal(grid_of(&wide).most, 0);
-    wide = on_grid(2, 2, 33100, 0, 1, 200);
+    wide = set_on_grid(2, 2, 33100, 0, 1, 200);
     assert_true(grid_of(&wide).most > 0);
 }
 
@@ -206,7 +187,7 @@ TEST(test_dot_products_far_from_the_origin)
     enum { N = 64, D = 301 };
     static const double step[] = { 1, 1e7, 0.1, 1.0 / 3, 0x1p-40, 1e-30 };
     for (size_t k = 0; k < sizeof step / sizeof *step; k++) {
-        struct set s = on_grid(k, N, D, -2 * step[k], step[k], 5);
+        struct set s = set_on_grid(k, N, D, -2 * step[k], step[k], 5);
         struct hg_points points = { .x = set_matrix(&s), .n = N };
         struct hg_tiler tiler = { hinge_kernel_linear(), hg_maps(hg_cpu_level(0)), HINGE_F64, D, .maker = NULL };
         struct hg_gram gram;
@@ -239,7 +220,7 @@ TEST(test_dot_products_far_from_the_origin)
 /* Values are off their places by roundings of their range, not by those of the origin, which may be far away. */
 TEST(test_values_near_their_places)
 {
-    struct set s = on_grid(7, 300, 7, -2, 1, 5), far = on_grid(7, 300, 7, 71660.25, 0.1, 5);
+    struct set s = set_on_grid(7, 300, 7, -2, 1, 5), far = set_on_grid(7, 300, 7, 71660.25, 0.1, 5);
     double *last = s.x + s.n * s.d - 1;
     assert_int_equal(grid_of(&far).most, 0); /* tenths are off by 1e-11 there, and so would be distances */
     *last = 1 + 4 * DBL_EPSILON;
@@ -251,7 +232,7 @@ TEST(test_values_near_their_places)
 /* Examples are to have the numbers of support vectors. */
 TEST(test_examples_on_the_grid_of_others)
 {
-    struct set s = on_grid(5, 60, 9, 0, 0.5, 100), other = on_grid(6, 40, 9, 0, 0.5, 250);
+    struct set s = set_on_grid(5, 60, 9, 0, 0.5, 100), other = set_on_grid(6, 40, 9, 0, 0.5, 250);
     struct hg_points points = { .x = set_matrix(&s), .n = s.n }, examples = { .x = set_matrix(&other), .n = other.n };
     struct hg_grid grid = integers_of(&points)->grid;
     struct hg_integers n;
@@ -266,7 +247,7 @@ TEST(test_examples_on_the_grid_of_others)
     other.x[77] = 0.25;
     assert_int_equal(hg_integers_match(&n, &grid, &examples, hg_cpu_level(0), 2, NULL), HINGE_OK);
     assert_int_equal(n.grid.most, 0);
-    struct set bits = on_grid(7, 60, 9, -1, 2, 2); /* examples of bits are bits */
+    struct set bits = set_on_grid(7, 60, 9, -1, 2, 2); /* examples of bits are bits */
     struct hg_points two = { .x = set_matrix(&bits), .n = bits.n };
     grid = integers_of(&two)->grid;
     bits.x[5] = 3;
@@ -276,38 +257,6 @@ TEST(test_examples_on_the_grid_of_others)
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-/* The values of a set in another type, by rows with a gap, or by columns. */
-static hinge_matrix typed(const struct set *s, hinge_dtype type, bool columns)
-{
-    size_t stride = columns ? s->n + 2 : s->d + 3, size = hg_size_of(type);
-    char *data = get((columns ? s->d : s->n) * stride, size);
-    for (size_t i = 0; i < s->n; i++)
-        for (size_t f = 0; f < s->d; f++) {
-            char *to = data + (columns ? f * stride + i : i * stride + f) * size;
-            double v = s->x[i * s->d + f];
-            if (type == HINGE_U8)
-                *(uint8_t *)to = (uint8_t)v;
-            else if (type == HINGE_I8)
-                *(int8_t *)to = (int8_t)v;
-            else if (type == HINGE_F32)
-                *(float *)(void *)to = (float)v;
-            else if (type == HINGE_F64)
-                *(double *)(void *)to = v;
-            else { /* of whole numbers below 2048 and their negatives, and of halves of those */
-                int exponent;
-                double m = frexp(fabs(v), &exponent);
-                unsigned fraction = (unsigned)(m * 2048) & 1023U;
-                uint16_t bits = (uint16_t)(v == 0 ? 0 : (unsigned)(exponent + 14) << 10 | fraction);
-                bits |= v < 0 ? 0x8000 : 0;
-                memcpy(to, &bits, sizeof bits);
-            }
-        }
-    return (hinge_matrix){ data, type, s->n, s->d, stride, columns ? HINGE_COLUMN_MAJOR : HINGE_ROW_MAJOR };
-}
-
-static const hinge_dtype types[] = { HINGE_F32, HINGE_F64, HINGE_U8, HINGE_I8, HINGE_F16 };
-enum { TYPES = sizeof types / sizeof *types };
-
 TEST(test_tiles_of_every_kernel_and_type)
 {
     enum { N = 150, D = 75, M = 83 };
@@ -316,8 +265,8 @@ TEST(test_tiles_of_every_kernel_and_type)
     for (int k = 0; k < 4 * TYPES * 2 * 2; k++) {
         hinge_dtype type = types[k / 4 % TYPES], of = k / (4 * TYPES) % 2 ? HINGE_F32 : HINGE_F64;
         bool columns = k / (8 * TYPES) != 0, has_signs = type == HINGE_I8 || type == HINGE_F16;
-        struct set s = on_grid((uint64_t)k, N, D, has_signs ? -128 : 0, 1, 256);
-        hinge_matrix x = typed(&s, type, columns);
+        struct set s = set_on_grid((uint64_t)k, N, D, has_signs ? -128 : 0, 1, 256);
+        hinge_matrix x = set_typed(&s, type, columns);
         uint32_t order[N], rows[M];
         for (uint32_t i = 0; i < N; i++)
             order[i] = (i * 7 + 3) % N;
@@ -354,181 +303,10 @@ TEST(test_tiles_of_every_kernel_and_type)
     }
 }
 
-/* What is asked of all types: kernel blocks, trainings, predictions, certificates. */
-TEST(test_trainings_from_every_type)
-{
-    for (int levels = 2; levels <= 256; levels += 127)
-        for (int task = 0; task < 3; task++) {
-            struct set s = on_grid(9, 500, 41, 0, 1, (unsigned)HG_MIN(levels, 128)), t = on_grid(10, 90, 41, 0, 1, 100);
-            if (levels == 2)
-                t = on_grid(10, 90, 41, 0, 1, 2);
-            hinge_params params = hinge_params_default((hinge_task[]){ HINGE_C_SVC, HINGE_ONE_CLASS,
-                                                                       HINGE_EPSILON_SVR }[task]);
-            params.kernel = hinge_kernel_rbf(0.5 / (41.0 * levels * levels));
-            params.C = 10;
-            params.nu = 0.3;
-            hinge_report report;
-            double objective = 0, *first = NULL;
-            for (int k = 0; k < TYPES; k++) {
-                hinge_matrix x = typed(&s, types[k], false), z = typed(&t, types[k], k == 3);
-                hinge_model *model = trained(&x, s.y, &params, &report);
-                assert_int_equal(report.outcome, HINGE_CONVERGED);
-                if (hg_cpu_level(0) >= 4 && levels > 2)
-                    assert_says(report.path, "integers f");
-                double violation = plain_certify(model, &s, &params).kkt;
-                assert_true(violation <= 2 * params.eps * 1.01);
-                objective = k == 0 ? report.objective : objective;
-                assert_close(report.objective, objective, 1e-12);
-                double decisions[90], *plain = plain_decisions(model, &t);
-                assert_ok(hinge_predict(model, &z, NULL, NULL, decisions, &err));
-                assert_true(largest_difference(decisions, plain, 90) < 1e-9);
-                first = k == 0 ? fit_beta(model, s.n) : first;
-                assert_memory_equal(first, fit_beta(model, s.n), s.n * sizeof *first);
-                hinge_certificate certificate;
-                assert_ok(hinge_certify(model, &x, s.y, &params, &certificate, &err));
-                assert_close(certificate.dual, -report.objective, 1e-9);
-            }
-        }
-}
-
-/* All that models answer about examples, one after the other: decision values in three precisions, gradients, Shapley
- * values. */
-static double *answers(const hinge_model *model, const hinge_matrix *x, size_t *count)
-{
-    bool product = hinge_model_kernel(model).type == HINGE_LAPLACIAN; /* any of those that hinge_explain takes */
-    size_t each = x->rows * x->cols;
-    double *all = get(3 * x->rows + 2 * each, sizeof *all), *to = all, base;
-    for (int k = 0; k < 3; k++, to += x->rows) {
-        hinge_predict_options o = { .precision = (hinge_precision)k };
-        assert_ok(hinge_predict(model, x, &o, NULL, to, &err));
-    }
-    assert_ok(hinge_gradients(model, x, NULL, to, &err));
-    if (product)
-        assert_ok(hinge_explain(model, x, x, NULL, to + each, &base, &err));
-    *count = 3 * x->rows + (product ? 2 : 1) * each;
-    return all;
-}
-
-/* Puts the support vectors of a model into f64, and leaves what is derived of them; returns them as they were. */
-static void *widened(hinge_model *model)
-{
-    void *bytes = model->sv;
-    double *sv = hg_alloc(model->n_sv * model->d, sizeof *sv);
-    for (size_t i = 0; i < model->n_sv; i++)
-        assert_ok(hinge_model_sv(model, i, sv + i * model->d, &err));
-    model->sv = sv;
-    model->sv_type = HINGE_F64;
-    return bytes;
-}
-
-/* Large models of bytes hold their support vectors as such, whatever type the data had, and answer and are saved as if
- * these were doubles. One row in eight stands twice, for prediction to merge. */
-TEST(test_models_of_bytes)
-{
-    enum { N = 512, D = 150, ASKED = 3 };
-    const hinge_kernel kernels[] = { hinge_kernel_rbf(1e-7), hinge_kernel_linear(), hinge_kernel_polynomial(2, 1e-6, 1),
-                                     hinge_kernel_laplacian(1e-4) };
-    for (int k = 0; k < 3 * 4; k++) {
-        bool has_signs = k % 3 == 1;
-        hinge_dtype held = has_signs ? HINGE_I8 : HINGE_U8;
-        struct set s = on_grid(21, N, D, has_signs ? -128 : 0, 1, k % 3 == 2 ? 128 : 256);
-        for (size_t i = 0; i < N; i++)
-            s.y[i] = i % 16 < 8 ? 1 : -1;
-        for (size_t i = 8; i < N; i += 8)
-            memcpy(s.x + i * D, s.x + (i - 1) * D, D * sizeof *s.x), s.y[i] = s.y[i - 1];
-        hinge_params params = hinge_params_default(HINGE_C_SVC);
-        params.kernel = kernels[k / 3];
-        params.C = params.kernel.type == HINGE_LINEAR ? 1e-9 : 1e-5; /* that leaves all rows at their bounds */
-        hinge_matrix x = typed(&s, k % 3 == 2 ? HINGE_I8 : held, k % 2 != 0), same = set_matrix(&s);
-        hinge_model *model = trained(&x, s.y, &params, NULL), *other = trained(&same, s.y, &params, NULL), *read = NULL;
-        assert_true(model->n_sv > N * 9 / 10);
-        assert_true(model->sv_type == held && other->sv_type == held);
-        assert_true((model->merged != NULL) == (kernels[k / 3].type == HINGE_RBF || kernels[k / 3].degree == 2));
-        for (size_t i = 0; i < model->n_sv; i++)
-            for (size_t f = 0; f < D; f++)
-                assert_true(hg_model_value(model, i, f) == s.x[model->sv_index[i] * D + f]);
-        struct text text = text_of(model);
-        assert_true(same_text(text, text_of(other)));
-        assert_ok(hinge_model_parse(&read, "text", text.bytes, text.size, NULL, &err));
-        given_back(read);
-        assert_true(read->sv_type == held && same_text(text, text_of(read)));
-        struct set asked = on_grid(22, ASKED, D, has_signs ? -128 : 0, 1, 128);
-        hinge_matrix z = typed(&asked, held, false);
-        size_t count;
-        double *first = answers(model, &z, &count);
-        if (params.kernel.type != HINGE_LAPLACIAN)
-            assert_true(largest_difference(first, plain_decisions(model, &asked), ASKED) < 1e-9);
-        assert_memory_equal(answers(read, &z, &count), first, count * sizeof *first);
-        hinge_model *predicts = read->merged != NULL ? read->merged : read;
-        void *bytes = widened(predicts);
-        assert_memory_equal(answers(read, &z, &count), first, count * sizeof *first);
-        assert_true(same_text(text, text_of(read)));
-        hg_free(predicts->sv);
-        predicts->sv = bytes;
-        predicts->sv_type = held;
-        assert_ok(hinge_model_widen(read, D + 1, &err));
-        assert_true(read->sv_type == held && hg_model_value(read, 3, D) == 0 &&
-                    hg_model_value(read, 3, D - 1) == hg_model_value(model, 3, D - 1));
-    }
-}
-
-/* -0 and one half are no bytes, and -1 and 255 none of one type. */
-TEST(test_models_of_no_bytes)
-{
-    enum { N = 512, D = 150 };
-    static const double strange[][2] = { { -0.0, 0 }, { 0.5, 1 }, { -1, 255 }, { 256, 256 }, { -129, 5 } };
-    for (size_t k = 0; k < sizeof strange / sizeof *strange; k++) {
-        struct set s = on_grid(23, N, D, 0, 1, 127);
-        for (size_t i = 0; i < N; i++)
-            s.y[i] = i % 2 == 0 ? 1 : -1;
-        s.x[400 * D + 7] = strange[k][0], s.x[411 * D + 8] = strange[k][1];
-        hinge_params params = hinge_params_default(HINGE_C_SVC);
-        params.kernel = hinge_kernel_rbf(1e-6);
-        params.C = 1e-5;
-        hinge_matrix x = set_matrix(&s);
-        hinge_model *model = trained(&x, s.y, &params, NULL);
-        assert_true(model->n_sv == N && model->sv_type == HINGE_F64);
-        for (size_t i = 0; i < model->n_sv; i++)
-            assert_memory_equal((double *)model->sv + i * D, s.x + model->sv_index[i] * D, D * sizeof *s.x);
-        hinge_model *read = written_and_read(model);
-        assert_true(read->sv_type == HINGE_F64);
-        assert_memory_equal(read->sv, model->sv, N * D * sizeof(double));
-    }
-}
-
-/* A line that is wrong is the first of them that is told, whether a value before it is no byte or not. */
-TEST(test_lines_behind_values_of_no_bytes)
-{
-    enum { N = 2048, D = 150, LINES = 12 }; /* of the header, SV among them */
-    struct set s = on_grid(5820030, N, D, 0, 1, 127);
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    for (size_t i = 0; i < N; i++)
-        s.y[i] = i < N / 2 ? 1 : -1; /* so that vectors stay in their order */
-    params.kernel = hinge_kernel_rbf(1e-6);
-    params.C = 1e-5;
-    for (size_t k = 0; k < 4; k++) {
-        s.x[3 * D] = k % 2 == 0 ? 0.5 : 1;
-        struct text text = text_of(fit(&s, &params, NULL));
-        const char *line[N + LINES + 1] = { text.bytes };
-        size_t lines = 1, header = 0;
-        for (size_t i = 0; i < text.size && lines < N + LINES; i++)
-            if (text.bytes[i] == '\n')
-                line[lines++] = text.bytes + i + 1;
-        while (memcmp(line[header], "SV", 2) != 0)
-            header++;
-        size_t first = header + (k < 2 ? 8 : 1200), number;
-        *strchr(line[first], ':') = ';';
-        *strchr(line[header + 1700], ':') = ';';
-        hinge_model *model;
-        assert_refused(hinge_model_parse(&model, "text", text.bytes, text.size, NULL, &err), HINGE_EFORMAT, "text:");
-        assert_true(sscanf(err.text, "text:%zu", &number) == 1 && number == first + 1);
-    }
-}
-
 TEST(test_same_bits_for_any_threads)
 {
-    struct set s = on_grid(11, 900, 64, 0, 1, 256);
-    hinge_matrix x = typed(&s, HINGE_U8, false);
+    struct set s = set_on_grid(11, 900, 64, 0, 1, 256);
+    hinge_matrix x = set_typed(&s, HINGE_U8, false);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     params.kernel = hinge_kernel_rbf(1e-7);
     params.C = 5;
@@ -546,7 +324,7 @@ TEST(test_same_bits_for_any_threads)
 /* Integers asked for, where others would be faster, and where there are none. */
 TEST(test_asked_for_by_name)
 {
-    struct set s = on_grid(31, 300, 5, 0, 1, 40), real = set_two_class(32, 300, 5, 0.5);
+    struct set s = set_on_grid(31, 300, 5, 0, 1, 40), real = set_two_class(32, 300, 5, 0.5);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     hinge_report report;
     hinge_model *model;
@@ -558,7 +336,7 @@ TEST(test_asked_for_by_name)
     hinge_matrix x = set_matrix(&real);
     assert_refused(hinge_train(&model, &x, real.y, &params, NULL, &err), HINGE_EINVAL,
                    "maker: integers cannot make the kernel values of these data, but those of values that are whole");
-    struct set wide = on_grid(33, 300, 50, 0, 1, 40);
+    struct set wide = set_on_grid(33, 300, 50, 0, 1, 40);
     hinge_predict_options options = { .maker = HINGE_MAKER_INTEGERS };
     double decisions[300];
     params.maker = HINGE_MAKER_AUTO;
@@ -578,10 +356,10 @@ TEST(test_rough_grids)
 {
     static const double origin[] = { 0, -1 }, step[] = { 1.0 / 255, 2.0 / 255 };
     for (int k = 0; k < 2; k++) {
-        struct set s = on_grid(21, 600, 60, origin[k], step[k], 256);
+        struct set s = set_on_grid(21, 600, 60, origin[k], step[k], 256);
         for (size_t i = 0; i < s.n * s.d; i++)
             s.x[i] = (double)(float)s.x[i];
-        hinge_matrix x = typed(&s, HINGE_F32, false);
+        hinge_matrix x = set_typed(&s, HINGE_F32, false);
         struct hg_points points = { .x = x, .n = s.n, .nonzeros = 60 };
         assert_int_equal(integers_of(&points)->grid.most, 0);
         struct hg_integers n;
@@ -614,11 +392,11 @@ TEST(test_rough_grids)
 /* Examples that are not on the support vectors' grid are predicted by reals. */
 TEST(test_predictions_off_the_grid)
 {
-    struct set s = on_grid(12, 400, 50, 0, 1, 256);
+    struct set s = set_on_grid(12, 400, 50, 0, 1, 256);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     params.kernel = hinge_kernel_rbf(1e-6);
     hinge_model *model = fit(&s, &params, NULL);
-    struct set t = on_grid(13, 70, 50, 0, 1, 256);
+    struct set t = set_on_grid(13, 70, 50, 0, 1, 256);
     for (int k = 0; k < 3; k++) {
         double *ours = fit_decisions(model, &t, HINGE_PRECISION_F64), *plain = plain_decisions(model, &t);
         assert_true(largest_difference(ours, plain, t.n) < 1e-10);
@@ -626,54 +404,4 @@ TEST(test_predictions_off_the_grid)
         assert_true(largest_difference(ours, plain, t.n) < 2e-4);
         t.x[k * 100 + 7] = k == 0 ? 0.5 : 1e4;
     }
-}
-
-TEST(test_kernel_blocks_of_bytes)
-{
-    struct set a = on_grid(14, 70, 33, -128, 1, 256), b = on_grid(15, 50, 33, -128, 1, 256);
-    hinge_kernel kernel = hinge_kernel_rbf(1e-5);
-    for (int k = 0; k < 2 * TYPES; k++) {
-        if (types[k / 2] == HINGE_U8)
-            continue;
-        hinge_matrix x = typed(&a, types[k / 2], false), z = typed(&b, HINGE_I8, k % 2 != 0);
-        double out[70 * 50], square[70 * 70];
-        assert_ok(hinge_kernel_block(&kernel, &x, &z, NULL, HINGE_F64, out, 50, &err));
-        assert_ok(hinge_kernel_block(&kernel, &x, &x, NULL, HINGE_F64, square, 70, &err));
-        for (size_t i = 0; i < 70; i++) {
-            for (size_t j = 0; j < 50; j++)
-                assert_near(out[i * 50 + j], plain_kernel(&kernel, a.x + i * 33, b.x + j * 33, 33), 1e-11);
-            for (size_t j = 0; j < 70; j++)
-                assert_near(square[i * 70 + j], plain_kernel(&kernel, a.x + i * 33, a.x + j * 33, 33), 1e-11);
-        }
-    }
-}
-
-/* ---- floats of two bytes ----------------------------------------------------------------------------------------- */
-
-TEST(test_floats_of_two_bytes)
-{
-    for (unsigned bits = 0; bits < 65536; bits++) {
-        int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
-        double sign = bits >> 15 ? -1 : 1, value = hg_from_f16((uint16_t)bits);
-        if (exponent == 31)
-            assert_true(fraction == 0 ? value == sign * INFINITY : isnan(value));
-        else
-            assert_true(value == sign * (exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25)));
-    }
-    uint16_t half[6] = { 0x3c00, 0x0001, 0x83ff, 0x7bff, 0xc000, 0x0000 }; /* 1, subnormals, 65504, -2, 0 */
-    hinge_matrix x = { half, HINGE_F16, 3, 2, 2 };
-    double y[3] = { 1, -1, 1 };
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    trained(&x, y, &params, NULL);
-    hinge_model *model;
-    half[3] = 0x7c00;
-    assert_refused(hinge_train(&model, &x, y, &params, NULL, &err), HINGE_EINVAL, "x: row 1, column 1 is inf");
-    half[3] = 0x7e01;
-    assert_refused(hinge_train(&model, &x, y, &params, NULL, &err), HINGE_EINVAL, "x: row 1, column 1 is nan");
-    x.type = (hinge_dtype)6;
-    assert_refused(hinge_train(&model, &x, y, &params, NULL, &err), HINGE_EINVAL,
-                   "x: not a matrix whose type is a hinge_dtype");
-    x.type = HINGE_U8;
-    assert_refused(hinge_kernel_block(&params.kernel, &x, &x, NULL, HINGE_U8, half, 3, &err), HINGE_EINVAL,
-                   "neither HINGE_F32 nor HINGE_F64");
 }
