@@ -59,10 +59,17 @@ static double tolerance(double least, double most, enum grade grade)
     return grade == EXACT ? 8 * DBL_EPSILON * (most - least) : (grade == OF_F32 ? FLT_EPSILON : 0x1p-18) * largest;
 }
 
-/* Puts a value among those seen, which rise; false: there is no room for one more. */
-static bool note_value(double *value, size_t *count, double x)
+struct values {           /* that are seen of a sample */
+    double value[VALUES]; /* they rise */
+    size_t count;
+    double off, close; /* no two values of a grid differ by more than `off` and less than `close` */
+};
+
+/* Puts a value among those seen; false: there is no room for one more, or it is too close to another. */
+static bool note_value(struct values *seen, double x)
 {
-    size_t low = 0, high = *count;
+    double *value = seen->value;
+    size_t low = 0, high = seen->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (value[middle] < x)
@@ -70,13 +77,15 @@ static bool note_value(double *value, size_t *count, double x)
         else
             high = middle;
     }
-    if (low < *count && value[low] == x)
+    double below = low > 0 ? x - value[low - 1] : 0, above = low < seen->count ? value[low] - x : 0;
+    if (low < seen->count && above == 0)
         return true;
-    if (*count == VALUES)
+    if (seen->count == VALUES || (below > seen->off && below < seen->close) ||
+        (above > seen->off && above < seen->close))
         return false;
-    memmove(value + low + 1, value + low, (*count - low) * sizeof *value);
+    memmove(value + low + 1, value + low, (seen->count - low) * sizeof *value);
     value[low] = x;
-    (*count)++;
+    seen->count++;
     return true;
 }
 
@@ -259,19 +268,29 @@ static void code_some(void *arg, int thread, size_t first, size_t end)
 }
 
 /* Reads some rows, from all over the points, and finds the grid of their values, a rough one if need be: the one whose
- * values are nearest to their places. */
+ * values are nearest to their places. The first reading tells their range, of which a step is no less than a 256th and
+ * what find_grid lets values be off their places next to nothing: real numbers then show after some twenty values. */
 static bool sample_grid(const struct hg_points *points, double *x, bool rough, struct hg_grid *grid)
 {
-    size_t d = points->x.cols, rows = HG_MIN(points->n, (size_t)SAMPLE), count = 0;
-    double value[VALUES];
+    size_t d = points->x.cols, rows = HG_MIN(points->n, (size_t)SAMPLE);
+    double least = INFINITY, most = -INFINITY;
+    for (size_t r = 0; r < rows; r++) {
+        hg_points_given(points, r * points->n / rows, 0, d, x);
+        for (size_t f = 0; f < d; f++) {
+            least = HG_MIN(least, x[f]);
+            most = HG_MAX(most, x[f]);
+        }
+    }
+    struct values seen = { .off = 2 * VALUES * tolerance(least, most, rough ? OF_TEXT : EXACT),
+                           .close = (most - least) / (VALUES + 2) };
     for (size_t r = 0; r < rows; r++) {
         hg_points_given(points, r * points->n / rows, 0, d, x);
         for (size_t f = 0; f < d; f++)
-            if ((f == 0 || x[f] != x[f - 1]) && !note_value(value, &count, x[f]))
+            if ((f == 0 || x[f] != x[f - 1]) && !note_value(&seen, x[f]))
                 return false;
     }
     for (int grade = EXACT; grade < (rough ? GRADES : OF_F32); grade++)
-        if (find_grid(value, count, (enum grade)grade, grid))
+        if (find_grid(seen.value, seen.count, (enum grade)grade, grid))
             return true;
     return false;
 }
