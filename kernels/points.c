@@ -142,16 +142,17 @@ double hg_points_value(const struct hg_points *points, size_t i, size_t c)
  * it takes off would cost digits. */
 void hg_points_given(const struct hg_points *points, size_t i, size_t first, size_t count, double *out)
 {
-    struct hg_points given = *points;
     size_t row;
     const hinge_matrix *x = find(points, i, &row);
     size_t at = row * x->stride + first;
-    given.shift = NULL;
-    if (points->factor != NULL || points->offset != NULL || !hg_matrix_by_rows(x))
-        for (size_t k = 0; k < count; k++)
-            out[k] = value_of(&given, x, row, first + k);
-    else
+    if (points->factor == NULL && points->offset == NULL && hg_matrix_by_rows(x)) {
         widen64((const char *)x->data + at * hg_size_of(x->type), x->type, count, out);
+        return;
+    }
+    struct hg_points given = *points;
+    given.shift = NULL;
+    for (size_t k = 0; k < count; k++)
+        out[k] = value_of(&given, x, row, first + k);
 }
 
 /* Leaves what is between d and ld as it is: GEMM is told d, and lists read no more. */
