@@ -331,7 +331,7 @@ hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_peers *pe
                                    hinge_model *model, const hinge_matrix *x, const double *y,
                                    const hinge_params *params, double begin, hinge_outcome *outcome, hinge_error *err)
 {
-    struct hg_problem problem;
+    struct hg_problem problem = { 0 };
     struct hg_refold nothing = { 0 };
     struct calibration c = { .problem = &problem, .refold = refold != NULL ? refold : &nothing };
     hinge_params plain = *params;
