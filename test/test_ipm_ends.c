@@ -170,6 +170,39 @@ TEST(indefinite_kernels)
     }
 }
 
+/* Where the diagonal is 0 and other values are not, as of -|x - z|, it does not tell what a coefficient moves: ones of
+ * 1e-8 are no roundings, though the start had some of 1e7. The kernel is positive where coefficients sum to 0. */
+TEST(test_a_diagonal_of_0)
+{
+    uint64_t seed = 23;
+    for (int t = 0; t < 4; t++) {
+        size_t n = 120 + 60 * (size_t)t;
+        struct set set = set_new(n, 40), matrix = set_new(n, n);
+        for (size_t k = 0; k < n * set.d; k++)
+            set.x[k] = 1e5 * draw_normal(&seed);
+        for (size_t i = 0; i < n; i++)
+            matrix.y[i] = draw_normal(&seed);
+        hinge_matrix x = set_matrix(&set);
+        distance(NULL, &x, &x, matrix.x, n);
+        for (size_t k = 0; k < n * n; k++)
+            matrix.x[k] -= 1; /* the distance alone */
+        hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
+        params.kernel = hinge_kernel_precomputed();
+        params.C = 1e7;
+        params.p = 0.003;
+        params.precision = HINGE_PRECISION_F64;
+        double *beta0 = get(n, sizeof *beta0);
+        beta0[0] = params.C, beta0[1] = -params.C; /* by which roundings are reckoned from then on */
+        params.beta0 = beta0;
+        hinge_report report;
+        hinge_model *model = fit(&matrix, &params, &report);
+        params.beta0 = NULL;
+        hinge_certificate c = certified(model, &matrix, &params);
+        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        assert_true(c.kkt <= 1.05 * params.eps);
+    }
+}
+
 static int stop_later(void *arg, const hinge_progress *progress)
 {
     int *left = arg;
