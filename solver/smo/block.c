@@ -74,31 +74,17 @@ static bool allocate(struct hg_run *r)
     struct hg_w *w = &r->w;
     struct hg_spare *spare = &r->spare;
     double **kept = r->kept.beta;
-    struct hg_array arrays[] = { HG_ZEROS(a->point, n),
-                                 HG_ZEROS(a->position, n),
-                                 HG_ZEROS(a->g, n),
-                                 HG_ZEROS(a->up[0], n),
-                                 HG_ZEROS(a->down[0], n),
-                                 HG_ZEROS(a->up[1], both),
-                                 HG_ZEROS(a->down[1], both),
-                                 HG_ZEROS(r->doubts.diagonal, n),
-                                 HG_ZEROS(r->doubts.is_exact, n),
-                                 HG_ZEROS(w->point, q),
-                                 HG_ZEROS(w->age, q),
-                                 HG_ZEROS(w->holds, n),
-                                 HG_ZEROS(w->fresh, q),
-                                 HG_ZEROS(w->row, q),
-                                 HG_ZEROS(w->asked, q),
-                                 HG_ZEROS(w->before[0], q),
-                                 HG_ZEROS(w->before[1], q),
-                                 HG_ZEROS(w->g_before, q),
-                                 HG_ZEROS(w->moved, q),
-                                 HG_ZEROS(spare->point, n),
-                                 HG_ZEROS(spare->coef, n),
-                                 HG_ZEROS(spare->candidates, n),
-                                 HG_ZEROS(spare->found, n),
-                                 HG_ZEROS(kept[0], n),
-                                 HG_ZEROS(kept[1], both) };
+    struct hg_array arrays[] = {
+        HG_ZEROS(a->point, n),          HG_ZEROS(a->position, n),        HG_ZEROS(a->g, n),
+        HG_ZEROS(a->up[0], n),          HG_ZEROS(a->down[0], n),         HG_ZEROS(a->up[1], both),
+        HG_ZEROS(a->down[1], both),     HG_ZEROS(r->doubts.diagonal, n), HG_ZEROS(r->doubts.is_exact, n),
+        HG_ZEROS(w->point, q),          HG_ZEROS(w->age, q),             HG_ZEROS(w->holds, n),
+        HG_ZEROS(w->fresh, q),          HG_ZEROS(w->row, q),             HG_ZEROS(w->asked, q),
+        HG_ZEROS(w->before[0], q),      HG_ZEROS(w->before[1], q),       HG_ZEROS(w->g_before, q),
+        HG_ZEROS(w->moved, q),          HG_ZEROS(spare->point, n),       HG_ZEROS(spare->coef, n),
+        HG_ZEROS(spare->candidates, n), HG_ZEROS(spare->found, n),       HG_ZEROS(kept[0], n),
+        HG_ZEROS(kept[1], both)
+    };
     bool ok = hg_room(arrays, sizeof arrays / sizeof *arrays, &bytes);
     r->report->memory_bytes = bytes + q * (q + 32) * hg_size_of(r->rows->type);
     return ok;
@@ -155,14 +141,8 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
     for (size_t i = 0; i < r->n; i++)
         r->active.position[r->active.point[i]] = (uint32_t)i;
     hinge_status status = hg_inner_init(&r->w.inner, r->w.q, r->qp, r->rows->type, r->loops, err);
-    r->store = (struct hg_store){ .rows = r->rows,
-                                  .loops = r->loops,
-                                  .halt = &r->halt,
-                                  .opt = r->opt,
-                                  .res = r->res,
-                                  .n = r->n,
-                                  .q = r->w.q,
-                                  .columns = r->active.point };
+    r->store = (struct hg_store){ .rows = r->rows, .loops = r->loops, .halt = &r->halt, .opt = r->opt, .res = r->res,
+                                  .n = r->n, .q = r->w.q, .columns = r->active.point };
     HG_THEN(status, hg_store_init(&r->store, err));
     if (status == HINGE_OK && (status = look_at_diagonal(r)) != HINGE_OK)
         hg_fail(err, status, "the kernel failed on the diagonal");
@@ -244,9 +224,7 @@ static struct hg_inner_result solve_inside(struct hg_run *r, bool whole)
     uint64_t made = r->report->iterations, most = r->opt->max_iter;
     uint64_t left = most == 0 ? UINT64_MAX : most - HG_MIN(most, made);
     struct hg_aim aim = { .target = whole ? r->course.target : r->course.target / 2,
-                          .shrink = whole           ? 0
-                                    : r->opt->close ? 0.02
-                                                    : 0.1, /* near a solution W draws others in */
+                          .shrink = whole ? 0 : r->opt->close ? 0.02 : 0.1, /* near a solution W draws others in */
                           .whole = whole,
                           .most_steps = hg_may_halve_w(r) ? HG_MIN(left, some_steps(r->n)) : left,
                           .face_bytes = newton - HG_MIN(newton, rows),
@@ -560,9 +538,8 @@ hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64
 hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,
                           const struct hg_smo_options *options, struct hg_smo_result *result, hinge_error *err)
 {
-    struct hg_run r = {
-        .rows = rows, .exact = exact, .qp = qp, .opt = options, .res = result, .report = &result->report
-    };
+    struct hg_run r = { .rows = rows, .exact = exact, .qp = qp, .opt = options, .res = result,
+                        .report = &result->report };
     memset(result, 0, sizeof *result);
     result->report.error = result->objective_error = NAN;
     hinge_status status = hg_run_init(&r, err);
