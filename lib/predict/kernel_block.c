@@ -44,19 +44,15 @@ static char *entry(const struct block *k, size_t row, size_t col)
 /* ---- what rows are made of --------------------------------------------------------------------------------------- */
 
 /* Chooses the type that values are made in, f32 where asked for or, by "auto", where out is of f32 and the kernel's
- * values are not beyond it; and makes the norms of the points in it. Norms in f64 come first, for
- * hg_kernel_beyond_f32. */
+ * values are not beyond it; and makes the norms of the points in it. */
 static void choose_type(struct block *k)
 {
     const struct hg_dataset *data = &k->data;
     hinge_precision asked = k->options->precision;
     bool f32 = asked == HINGE_PRECISION_F32 || (asked == HINGE_PRECISION_AUTO && k->type == HINGE_F32);
-    double *norms = k->norms;
-    hg_points_norms(&data->points, HINGE_F64, norms, data->threads);
     f32 = f32 && !hg_kernel_beyond_f32(&data->kernel, data->norm);
     k->tiler.type = f32 ? HINGE_F32 : HINGE_F64;
-    if (f32)
-        hg_points_norms(&data->points, HINGE_F32, norms, data->threads);
+    hg_points_norms(&data->points, k->tiler.type, k->norms, data->threads);
 }
 
 /* Makes the source whose points are a's rows and b's: norms, features of two values, and the type in which values are
