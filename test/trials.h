@@ -88,7 +88,7 @@ struct verdict {
     long double primal, gap;
     double sum, sum_scale;    /* how far the sums are from what they should be; sum of |beta| */
     double box;               /* largest alpha outside its box, divided by the box */
-    double rho_low, rho_high; /* what the conditions of optimality allow */
+    double rho_low, rho_high; /* what the conditions of optimality allow, of one layer */
     double middle, margin;    /* nu tasks: mean, and half the difference, of the two layers' thresholds */
     double r;                 /* nu-SVC: what coefficients were divided by */
     double slack;             /* largest of F */

@@ -388,10 +388,10 @@ struct layer {
     long double free_low, free_high;
 };
 
-static void look_at(struct layer *l, const struct variable *v, long double F, double slack, double tolerance)
+/* What is not above from, or not below to, is at a bound. */
+static void look_at(struct layer *l, const struct variable *v, long double F, double slack, double from, double to)
 {
-    double end = v->cap * (1 - tolerance);
-    bool below = v->alpha<end, above = v->alpha> 0;
+    bool below = v->alpha<to, above = v->alpha> from;
     if (v->s > 0 ? below : above) {
         l->up = fminl(l->up, F);
         l->up_low = fminl(l->up_low, F + slack);
@@ -408,6 +408,46 @@ static void look_at(struct layer *l, const struct variable *v, long double F, do
         l->free_low = fminl(l->free_low, F);
         l->free_high = fmaxl(l->free_high, F);
     }
+}
+
+/* Where a problem stands: by layers, as one, and for the bias, with what is at its bound but for rounding there. */
+struct stand {
+    struct layer layers[2], both, bias;
+    double rounding;
+};
+
+static void add_to(struct stand *st, const struct variable *v, long double F, double slack, double tolerance)
+{
+    look_at(&st->layers[v->layer], v, F, slack, 0, v->cap * (1 - tolerance));
+    look_at(&st->both, v, F, slack, 0, v->cap * (1 - 1e-15));
+    look_at(&st->bias, v, F, slack, st->rounding, v->cap - st->rounding);
+}
+
+static struct stand stand_of(double rounding)
+{
+    static const struct layer empty = { INFINITY, -INFINITY, INFINITY, -INFINITY,
+                                        INFINITY, -INFINITY, INFINITY, -INFINITY };
+    return (struct stand){ { empty, empty }, empty, empty, rounding };
+}
+
+/* What an ending in doubles may leave of a coefficient at its bound: the rounding of a sum of so many, which the last
+ * one is to mend. Were it taken for one inside, it alone would tell the bias. */
+static double left_of_sum(const struct trial *t, const hinge_model *model, size_t p, const double *beta, double r)
+{
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (truth_sign(t, model, p, i) != 0 && beta[i] != 0) {
+            sum += fabs(beta[i]) * r;
+            count++;
+        }
+    return count * ulp * sum;
+}
+
+static void bound_bias(struct verdict *out, const struct layer *l)
+{
+    bool has_free = l->free_low <= l->free_high;
+    out->rho_low = (double)(has_free ? l->free_low : fminl(l->up, l->down));
+    out->rho_high = (double)(has_free ? l->free_high : fmaxl(l->up, l->down));
 }
 
 static void settle(struct verdict *out, const struct layer *layers, bool no_bias, bool one_layer)
@@ -433,9 +473,6 @@ static void settle(struct verdict *out, const struct layer *layers, bool no_bias
     }
     out->middle = (double)(thresholds[0] + thresholds[1]) / 2;
     out->margin = (double)(thresholds[0] - thresholds[1]) / 2;
-    bool has_free = layers->free_low <= layers->free_high;
-    out->rho_low = (double)(has_free ? layers->free_low : fminl(layers->up, layers->down));
-    out->rho_high = (double)(has_free ? layers->free_high : fmaxl(layers->up, layers->down));
 }
 
 /* What one example adds to the gap: h(b) - min h over its box. */
@@ -483,12 +520,10 @@ static void judge_sums(const struct trial *t, struct verdict *out, const long do
 struct verdict truth_verdict(const struct trial *t, const hinge_model *model, size_t p, const double *beta,
                              const struct sums *sums, double rho, bool unscaled)
 {
-    static const struct layer empty = { INFINITY, -INFINITY, INFINITY, -INFINITY,
-                                        INFINITY, -INFINITY, INFINITY, -INFINITY };
     const hinge_params *params = &t->params;
     bool nu_svc = params->task == HINGE_NU_SVC, two_layers = nu_svc || params->task == HINGE_NU_SVR;
     struct verdict out = { .r = nu_svc && !unscaled ? divisor(t, model, p, beta) : 1 };
-    struct layer layers[2] = { empty, empty }, both = empty;
+    struct stand stand = stand_of(left_of_sum(t, model, p, beta, out.r));
     long double held[2] = { 0, 0 }, weight = 0, quadratic = 0;
     for (size_t i = 0; i < t->n; i++) {
         double sign = truth_sign(t, model, p, i), b = beta[i] * out.r;
@@ -501,8 +536,7 @@ struct verdict truth_verdict(const struct trial *t, const hinge_model *model, si
         size_t count = variables_of(t, sign, i, b, v);
         for (size_t k = 0; k < count; k++) {
             double off = slack + 4 * ulp * (fabs((double)g) + fabs(v[k].p));
-            look_at(&layers[v[k].layer], &v[k], g + v[k].s * v[k].p, off, nu_svc ? 1e-12 : 1e-15);
-            look_at(&both, &v[k], g + v[k].s * v[k].p, off, 1e-15);
+            add_to(&stand, &v[k], g + v[k].s * v[k].p, off, nu_svc ? 1e-12 : 1e-15);
             held[v[k].s < 0] += v[k].alpha;
             out.objective += v[k].p * v[k].alpha;
             out.absolute += fabs(v[k].p) * v[k].alpha;
@@ -521,10 +555,11 @@ struct verdict truth_verdict(const struct trial *t, const hinge_model *model, si
     out.sum_caps = (double)weight;
     judge_sums(t, &out, held, weight);
     out.drift = out.sum * (fabs(rho) + 1) * out.r;
-    settle(&out, layers, params->no_bias, !two_layers);
+    settle(&out, stand.layers, params->no_bias, !two_layers);
+    bound_bias(&out, &stand.bias);
     if (params->task == HINGE_NU_SVR && fmaxl(held[0], held[1]) < params->nu * weight / 2 * (1 - 1e-9L)) {
         /* a tube of 0: both sides of an example may be in use, and only their difference is told */
-        settle(&out, &both, false, true);
+        settle(&out, &stand.both, false, true);
         out.kkt_low /= 2;
         out.middle = out.margin = NAN;
     }
