@@ -247,9 +247,8 @@ static hinge_status open_problem(struct opened *o, const hinge_model *m, const h
     HG_TRY(hg_scaled_init(&o->scaled, x, params, err));
     const hinge_matrix *rows = &o->scaled.x;
     const hinge_params *p = &o->scaled.params;
-    hinge_status status = targets != NULL
-                              ? hg_problem_init_many(&o->problem, rows, targets, p, err)
-                              : hg_problem_init_known(&o->problem, rows, y, p, m->labels, m->n_classes, err);
+    const struct hg_given given = { .targets = targets, .labels = m->labels, .n_labels = m->n_classes };
+    hinge_status status = hg_problem_init(&o->problem, rows, y, p, &given, err);
     HG_THEN(status, check_model(m, &o->problem, err));
     HG_THEN(status, HG_MAKE(err, "the coefficients of rows", HG_TABLE(o->beta, o->problem.n_problems, x->rows)));
     HG_THEN(status, find_beta(m, &o->problem, o->beta, err));

@@ -110,8 +110,8 @@ static hinge_status check_columns(struct hg_problem *pr, hinge_error *err)
 
 /* Checks what a caller hands over, and fills the defaults in pr->params. Scaling is the business of callers above
  * (hg_scaled_init): a problem has scaled rows already. */
-static hinge_status check_problem(struct hg_problem *pr, const hinge_matrix *x, const double *y,
-                                  const hinge_params *params, hinge_error *err)
+static hinge_status check_problem(struct hg_problem *pr, const hinge_matrix *x, const hinge_params *params,
+                                  hinge_error *err)
 {
     if (!pr->is_elsewhere)
         HG_TRY(hg_matrix_check(x, "x", err));
@@ -123,7 +123,7 @@ static hinge_status check_problem(struct hg_problem *pr, const hinge_matrix *x, 
                        "scaling: this call takes scaled rows (hinge_scaling_apply), and "
                        "NULL here");
     HG_TRY(hg_params_check(params, x->rows, x->cols, &pr->params, err));
-    if (y == NULL && !hinge_task_info(params->task)->one_class)
+    if (pr->y == NULL && !hinge_task_info(params->task)->one_class)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
     return HINGE_OK;
 }
@@ -145,50 +145,29 @@ static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
     return hg_dataset_look(&pr->data, err);
 }
 
-/* Checks, chooses threads by counted work, and fills the problem, which is empty but for what the callers below say;
- * what was made is freed on failure. */
-static hinge_status init(struct hg_problem *pr, const hinge_matrix *x, const double *y, const hinge_params *params,
-                         hinge_error *err)
+/* Checks, chooses threads by counted work, and fills the problem; what was made is freed on failure. */
+hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y, const hinge_params *params,
+                             const struct hg_given *given, hinge_error *err)
 {
-    HG_TRY(check_problem(pr, x, y, params, err));
+    *pr = (struct hg_problem){ .y = y };
+    if (given != NULL) {
+        pr->targets = given->targets;
+        pr->y = given->targets != NULL ? given->targets->y : y;
+        pr->known = given->labels;
+        pr->n_known = given->n_labels;
+        pr->is_elsewhere = given->is_elsewhere;
+    }
+    HG_TRY(check_problem(pr, x, params, err));
     const hinge_params *p = &pr->params;
     pr->data = (struct hg_dataset){ .kernel = p->kernel, .maker = p->maker, .cpu_level = p->cpu_level, .d = x->cols };
     pr->data.threads = hg_kernel_team(&p->kernel, p->threads, (double)x->rows * (double)x->rows, x->cols);
     pr->x = *x;
-    pr->y = y;
     pr->task = hinge_task_info(params->task);
     pr->classifies = pr->task->classifies && pr->targets == NULL;
     hinge_status status = fill_problem(pr, err);
     if (status != HINGE_OK)
         hg_problem_free(pr);
     return status;
-}
-
-hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y, const hinge_params *params,
-                             hinge_error *err)
-{
-    return hg_problem_init_known(pr, x, y, params, NULL, 0, err);
-}
-
-hinge_status hg_problem_init_known(struct hg_problem *pr, const hinge_matrix *x, const double *y,
-                                   const hinge_params *params, const double *labels, size_t n, hinge_error *err)
-{
-    *pr = (struct hg_problem){ .known = labels, .n_known = n };
-    return init(pr, x, y, params, err);
-}
-
-hinge_status hg_problem_init_many(struct hg_problem *pr, const hinge_matrix *x, const hinge_targets *targets,
-                                  const hinge_params *params, hinge_error *err)
-{
-    *pr = (struct hg_problem){ .targets = targets };
-    return init(pr, x, targets->y, params, err);
-}
-
-hinge_status hg_problem_init_elsewhere(struct hg_problem *pr, const hinge_matrix *x, const double *y,
-                                       const hinge_params *params, hinge_error *err)
-{
-    *pr = (struct hg_problem){ .is_elsewhere = true };
-    return init(pr, x, y, params, err);
 }
 
 void hg_problem_free(struct hg_problem *pr)

@@ -58,19 +58,16 @@ struct hg_problem {
     struct hg_dataset data; /* the rows of weight > 0, in this order */
 };
 
+/* Tells what a problem is made of beside data and parameters; what is not set takes no part. */
+struct hg_given {
+    const hinge_targets *targets; /* many targets, in place of y */
+    const double *labels; /* [n_labels] of a model that there is, which says the order of classes; EINVAL: the */
+    size_t n_labels;      /* data have as many others */
+    bool is_elsewhere;    /* others have the values: x tells rows and columns alone, and there are no points */
+};
+/* given: NULL where there is nothing else. */
 hinge_status hg_problem_init(struct hg_problem *problem, const hinge_matrix *x, const double *y,
-                             const hinge_params *params, hinge_error *err);
-/* Does the same for many targets. */
-hinge_status hg_problem_init_many(struct hg_problem *problem, const hinge_matrix *x, const hinge_targets *targets,
-                                  const hinge_params *params, hinge_error *err);
-/* Does the same for a model that there is: its classes, of these labels (NULL: it has none), are the problem's in its
- * order. EINVAL: as many others are. */
-hinge_status hg_problem_init_known(struct hg_problem *problem, const hinge_matrix *x, const double *y,
-                                   const hinge_params *params, const double *labels, size_t n, hinge_error *err);
-/* Does the same where others have the values, of which x tells rows and columns alone (its data is NULL): without the
- * points. */
-hinge_status hg_problem_init_elsewhere(struct hg_problem *problem, const hinge_matrix *x, const double *y,
-                                       const hinge_params *params, hinge_error *err);
+                             const hinge_params *params, const struct hg_given *given, hinge_error *err);
 void hg_problem_free(struct hg_problem *problem);
 
 /* Returns what examples of a class are weighted by. */

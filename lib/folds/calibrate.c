@@ -338,7 +338,7 @@ hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_peers *pe
     plain.probability = 0;
     plain.beta0 = NULL;
     plain.scaling = NULL;
-    HG_TRY((others != NULL ? hg_problem_init_elsewhere : hg_problem_init)(&problem, x, y, &plain, err));
+    HG_TRY(hg_problem_init(&problem, x, y, &plain, &(struct hg_given){ .is_elsewhere = others != NULL }, err));
     plain.scaling = params->scaling; /* fitted on each fold's training part */
     hinge_status status = HINGE_OK;
     c.jobs = (struct hg_jobs){ .others = others,

@@ -226,7 +226,7 @@ static hinge_status cross_validate(struct hg_others *others, struct hg_peers *pe
     v.jobs.params = *params;
     v.jobs.params.beta0 = NULL;
     v.jobs.params.scaling = NULL;
-    HG_TRY((others != NULL ? hg_problem_init_elsewhere : hg_problem_init)(&problem, x, y, &v.jobs.params, err));
+    HG_TRY(hg_problem_init(&problem, x, y, &v.jobs.params, &(struct hg_given){ .is_elsewhere = others != NULL }, err));
     v.jobs.params.scaling = params->scaling;
     v.n = x->rows;
     v.jobs.largest = hg_problem_largest(&problem);

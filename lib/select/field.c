@@ -99,7 +99,7 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     hinge_params params = s->params;
     params.weights = NULL; /* all rows are points: those of weight 0 have empty boxes */
     HG_TRY(take_rows(s, field, f, err));
-    HG_TRY(hg_problem_init(&field->problem, &field->scaled.x, s->y, &params, err));
+    HG_TRY(hg_problem_init(&field->problem, &field->scaled.x, s->y, &params, NULL, err));
     HG_TRY(centre_linear(&field->problem, err));
     HG_TRY(sort_by_fold(s, &field->problem, err));
     hinge_status status = hg_copy_init(&field->copy, &field->problem.data, true, may_be_f32(s), err);

@@ -106,7 +106,8 @@ static hinge_status begin(struct hg_selecting *s, hinge_error *err)
 {
     hinge_select_options *o = &s->options;
     hinge_params given = template_of(s->given, o);
-    HG_TRY((s->others != NULL ? hg_problem_init_elsewhere : hg_problem_init)(&s->problem, &s->x, s->y, &given, err));
+    HG_TRY(hg_problem_init(&s->problem, &s->x, s->y, &given, &(struct hg_given){ .is_elsewhere = s->others != NULL },
+                           err));
     s->params = s->problem.params;
     s->rows = s->x.rows;
     s->n_problems = s->problem.n_problems;

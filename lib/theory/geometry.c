@@ -117,7 +117,7 @@ static hinge_status open_points(struct plain *p, const hinge_matrix *x, const hi
     HG_NEED(err, kernel, "kernel");
     params.kernel = *kernel;
     params.threads = threads;
-    HG_TRY(hg_problem_init(pr, x, NULL, &params, err));
+    HG_TRY(hg_problem_init(pr, x, NULL, &params, NULL, err));
     HG_TRY(HG_MAKE(err, "the rows of a kernel matrix", HG_ARRAY(p->ids, pr->data.n)));
     for (size_t i = 0; i < pr->data.n; i++)
         p->ids[i] = (uint32_t)i;

@@ -142,7 +142,7 @@ static hinge_status leave_each_out(const hinge_matrix *x, const double *y, const
         return hg_fail(err, HINGE_EINVAL,
                        "task: one with nu, in which each row changes the problem; cross-validate with as many folds as "
                        "rows");
-    HG_TRY(hg_problem_init(&problem, x, y, params, err));
+    HG_TRY(hg_problem_init(&problem, x, y, params, NULL, err));
     l.n = x->rows;
     l.jobs = (struct hg_jobs){ .x = x, .y = y, .params = *params, .begin = hg_now(), .job = leave_out, .arg = &l };
     l.jobs.params.probability = 0;

@@ -140,8 +140,7 @@ static hinge_status training_init(struct hg_training *t, struct hg_peers *peers,
 {
     *t = (struct hg_training){ .begin = hg_now(), .peers = peers };
     pthread_mutex_init(&t->lock, NULL);
-    HG_TRY(targets != NULL ? hg_problem_init_many(&t->problem, x, targets, params, err)
-                           : hg_problem_init(&t->problem, x, y, params, err));
+    HG_TRY(hg_problem_init(&t->problem, x, y, params, &(struct hg_given){ .targets = targets }, err));
     HG_TRY(hg_distinct_init(&t->distinct, &t->problem, err));
     t->params = &t->problem.params;
     t->threads = t->problem.data.threads;
