@@ -41,7 +41,7 @@ hinge_status hg_dataset_exact(const struct hg_dataset *data, const uint32_t *sub
  * all arrays by point are in the order of `order`. hg_problem_init makes it and hg_problem_free frees it; x, y and what
  * params point at are the caller's, and must outlive it. Nothing changes once it is made, so threads may share it. */
 struct hg_problem {
-    hinge_params params;          /* resolved */
+    hinge_params params;          /* resolved; of the kernel, what problems are solved with is data.kernel */
     const hinge_task_row *task;   /* their task's */
     hinge_matrix x;               /* the caller's */
     const double *y;              /* the caller's; NULL for one-class */

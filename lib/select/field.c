@@ -323,8 +323,7 @@ hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *poin
     for (size_t f = 0; f < s->n_fields && status == HINGE_OK; f++) {
         s->field[f].wide = s->field[f].wide && again;
         close_kernel(s, &s->field[f]);
-        hg_point_take(s, point, &s->field[f].problem.params);
-        s->field[f].problem.data.kernel = s->field[f].problem.params.kernel;
+        s->field[f].problem.data.kernel = hg_point_kernel(s, point);
         status = open_kernel(s, &s->field[f], err);
     }
     return status;

@@ -150,24 +150,29 @@ bool hg_same_point(const hinge_grid_point *a, const hinge_grid_point *b)
     return hg_same_line(a, b) && a->C == b->C && a->nu == b->nu;
 }
 
-/* Gives the caller's parameters with the point's values. */
-void hg_point_take(const struct hg_selecting *s, const hinge_grid_point *point, hinge_params *params)
+void hg_point_take(const hinge_grid_point *point, hinge_params *params)
 {
     params->C = point->C;
     params->nu = point->nu;
     params->p = point->p;
     params->tau = point->tau;
-    params->kernel = s->given->kernel;
-    params->kernel.gamma = point->gamma;
-    params->kernel.degree = point->degree;
-    params->kernel.coef0 = point->coef0;
-    params->kernel.n_features = s->params.kernel.n_features;
+}
+
+hinge_kernel hg_point_kernel(const struct hg_selecting *s, const hinge_grid_point *point)
+{
+    hinge_kernel kernel = s->given->kernel;
+    kernel.gamma = point->gamma;
+    kernel.degree = point->degree;
+    kernel.coef0 = point->coef0;
+    kernel.n_features = s->params.kernel.n_features;
+    return kernel;
 }
 
 hinge_params hg_point_params(const struct hg_selecting *s, const hinge_grid_point *point)
 {
     hinge_params params = *s->given;
-    hg_point_take(s, point, &params);
+    hg_point_take(point, &params);
+    params.kernel = hg_point_kernel(s, point);
     return params;
 }
 

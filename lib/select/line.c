@@ -552,7 +552,7 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
     hinge_outcome before = point->outcome;
     bool again = true;
     for (size_t f = 0; f < s->n_fields; f++)
-        hg_point_take(s, point, &s->field[f].problem.params);
+        hg_point_take(point, &s->field[f].problem.params);
     while (again && status == HINGE_OK && !hg_ended_early(point->outcome)) {
         status = begin_folds(s, first, count, err);
         HG_THEN(status, widen(s, point, &again, err)); /* by what the starts have: it will not be less */

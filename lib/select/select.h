@@ -27,7 +27,7 @@
 struct hg_field {
     struct hg_scaled scaled;   /* the rows */
     struct hg_problem problem; /* all of them, weight 0 too; weights are those of classes alone; with the parameters of
-                                * the point in work */
+                                * the point in work, whose kernel is problem.data.kernel */
     struct hg_copy copy;
     struct hg_many many;
     bool wide;                         /* rows in f32 are too coarse for the kernel in hand */
@@ -147,8 +147,9 @@ bool hg_same_kernel(const hinge_grid_point *a, const hinge_grid_point *b);
 bool hg_same_line(const hinge_grid_point *a, const hinge_grid_point *b);
 /* Whether both stand for the same parameters, so that one's scores are the other's. */
 bool hg_same_point(const hinge_grid_point *a, const hinge_grid_point *b);
-/* Sets those parameters that a point names; all parameters of a point. */
-void hg_point_take(const struct hg_selecting *s, const hinge_grid_point *point, hinge_params *params);
+/* Sets those parameters of the task that a point names; the kernel of a point; all its parameters. */
+void hg_point_take(const hinge_grid_point *point, hinge_params *params);
+hinge_kernel hg_point_kernel(const struct hg_selecting *s, const hinge_grid_point *point);
 hinge_params hg_point_params(const struct hg_selecting *s, const hinge_grid_point *point);
 
 /* ---- deal.c ------------------------------------------------------------------------------------------------------ */

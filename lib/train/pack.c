@@ -205,7 +205,7 @@ hinge_status hg_build_model(const struct hg_training *t, const struct hg_solutio
  * these words which way a training went. */
 static void report_path(const struct hg_training *t, size_t q, double margin, double nu, hinge_report *r)
 {
-    const char *kernel = hg_kernel_row(t->params->kernel.type)->told.keyword;
+    const char *kernel = hg_kernel_row(t->problem.data.kernel.type)->told.keyword;
     const struct hg_maker *maker = t->problem.n_problems > 0 ? t->solutions[0].maker : NULL;
     if (t->interior)
         hg_tell_path(r, "interior-point d=%zu, %s", r->rank, kernel);

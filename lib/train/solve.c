@@ -150,7 +150,7 @@ static hinge_status finish_inside(struct hg_work *w, size_t columns)
     if (columns > 0 && (outcome == HINGE_STALLED || outcome == HINGE_MAX_ITER))
         HG_TRY(go_on(w, columns));
     else if (columns == 0 && outcome == HINGE_STALLED && may_end_inside(t) && n <= HG_RANK_EXACT &&
-             !leaves(w, UINT64_MAX / 2) && !hg_kernel_is_indefinite(&t->params->kernel))
+             !leaves(w, UINT64_MAX / 2) && !hg_kernel_is_indefinite(&t->problem.data.kernel))
         HG_TRY(go_on(w, n));
     while (w->factor.z != NULL) {
         w->look = later(w->look, 4);

@@ -76,7 +76,7 @@ void hg_work_init(struct hg_work *w, size_t p, int thread, int threads)
         .cpu_level = hg_cpu_level(params->cpu_level),
         .profile = params->profile != 0,
         .f64_follows = params->precision == HINGE_PRECISION_AUTO,
-        .symmetric = params->kernel.type != HINGE_USER && params->kernel.type != HINGE_PRECOMPUTED,
+        .symmetric = hg_kernel_is_of_features(hg_kernel_row(t->problem.data.kernel.type)),
         .measured = HG_MAX((size_t)64, 512 / n_problems), /* 512 at least in all */
         .halt.stop = &t->stop,
         .halt.deadline = params->time_limit > 0 && peers == NULL ? t->begin + params->time_limit : 0,

@@ -20,7 +20,7 @@ bool hg_wants_f32(const struct hg_training *t)
 {
     bool wanted = t->params->precision == HINGE_PRECISION_F32 ||
                   (t->params->precision == HINGE_PRECISION_AUTO && t->problem.x.rows > TINY && !t->whole_in_f64);
-    return wanted && t->params->kernel.type != HINGE_USER && !t->interior && !t->beyond_f32;
+    return wanted && t->problem.data.kernel.type != HINGE_USER && !t->interior && !t->beyond_f32;
 }
 
 /* Chooses whether the matrices of problems are made whole, and in which type. That of many targets is one, made once,
@@ -36,7 +36,7 @@ static void choose_whole(struct hg_training *t)
 /* Features of two values each come first, as their values are not dear. */
 static hinge_status make_copy(struct hg_training *t, hinge_error *err)
 {
-    t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, t->problem.data.norm);
+    t->beyond_f32 = hg_kernel_beyond_f32(&t->problem.data.kernel, t->problem.data.norm);
     HG_TRY(hg_copy_init(&t->copy, &t->distinct.problem.data, !t->interior, hg_wants_f32(t), err));
     choose_whole(t);
     if (hg_wants_f32(t))
