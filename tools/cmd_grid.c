@@ -63,9 +63,7 @@ double rate_of(const struct grid_settings *s, const hinge_grid_point *point)
 
 static void append(struct grid_list *list, double value)
 {
-    list->value = realloc(list->value, (list->count + 1) * sizeof *list->value);
-    if (!list->value)
-        die(EXIT_DATA, "no memory");
+    list->value = grown(list->value, list->count + 1, sizeof *list->value);
     list->value[list->count++] = value;
 }
 

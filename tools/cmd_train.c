@@ -294,8 +294,7 @@ static void restore_ranges(const struct train_settings *s, struct ranges *file, 
         s->data.ranks->span(&here.x, data->x.rows);
     warn_of_lost_features(&here, file, s->scale_restore);
     ranges_free(&here);
-    if (!ranges_grow(file, data->x.cols))
-        die(EXIT_DATA, "no memory for %zu features", data->x.cols);
+    ranges_grow(file, data->x.cols);
 }
 
 /* Reads the training file, scaled if wanted: in place, unless ranges are fitted to what each fold trains on, or to the

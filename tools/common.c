@@ -90,6 +90,14 @@ void *allocate(size_t count, size_t size)
     return memory;
 }
 
+void *grown(void *memory, size_t count, size_t size)
+{
+    void *longer = count && count <= SIZE_MAX / size ? realloc(memory, count * size) : NULL;
+    if (!longer)
+        die(EXIT_DATA, "no memory for %zu times %zu bytes", count, size);
+    return longer;
+}
+
 int ends_in(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
@@ -154,9 +162,7 @@ size_t read_line(FILE *file, char **line, size_t *room)
     while (c != '\n' && (c = getc(file)) != EOF) {
         if (n + 2 > *room) {
             *room = 2 * *room + 128;
-            *line = realloc(*line, *room);
-            if (!*line)
-                die(EXIT_DATA, "no memory");
+            *line = grown(*line, *room, 1);
         }
         (*line)[n++] = (char)c;
     }
@@ -261,9 +267,7 @@ static void page_grow(size_t more)
     if (page.room - page.size > more)
         return;
     page.room = 2 * page.room + more + 256;
-    page.text = realloc(page.text, page.room);
-    if (!page.text)
-        die(EXIT_DATA, "no memory for JSON");
+    page.text = grown(page.text, page.room, 1);
 }
 
 static void page_add(const char *bytes, size_t length)

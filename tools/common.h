@@ -47,6 +47,7 @@ void check(hinge_status status);
 void finish_stdout(void);
 
 void *allocate(size_t count, size_t size); /* zeroed; dies without memory */
+void *grown(void *memory, size_t count, size_t size); /* realloc's; dies without memory */
 int ends_in(const char *text, const char *end);
 char *join(const char *a, const char *b, const char *c); /* all in one text, the caller's */
 /* Returns the one of count names that a mistyped one may be meant for, such as by one wrong letter; NULL: none. Names

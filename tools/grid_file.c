@@ -156,9 +156,7 @@ static void read_point(struct points *points, const struct grid_settings *s, con
             die(EXIT_DATA, "%s:%zu: %s=%g is of another grid: it is none of the values to try", s->resume, number, name,
                 value);
     }
-    points->point = realloc(points->point, (points->count + 1) * sizeof point);
-    if (!points->point)
-        die(EXIT_DATA, "no memory");
+    points->point = grown(points->point, points->count + 1, sizeof point);
     points->point[points->count++] = point;
 }
 

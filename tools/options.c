@@ -260,11 +260,9 @@ void parse_gamma(const struct option_use *use, void *field)
 static void add_class_weight(struct class_weights *classes, char *name, double weight)
 {
     size_t count = classes->count + 1;
-    classes->names = realloc(classes->names, count * sizeof *classes->names);
-    classes->labels = realloc(classes->labels, count * sizeof *classes->labels);
-    classes->weights = realloc(classes->weights, count * sizeof *classes->weights);
-    if (!classes->names || !classes->labels || !classes->weights)
-        die(EXIT_DATA, "no memory");
+    classes->names = grown(classes->names, count, sizeof *classes->names);
+    classes->labels = grown(classes->labels, count, sizeof *classes->labels);
+    classes->weights = grown(classes->weights, count, sizeof *classes->weights);
     classes->names[count - 1] = name;
     classes->labels[count - 1] = 0; /* found once there are data */
     classes->weights[count - 1] = weight;

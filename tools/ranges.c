@@ -25,20 +25,16 @@ size_t feature_number(const struct ranges *ranges, size_t feature)
     return ranges->features ? ranges->features[feature] : feature + 1;
 }
 
-int ranges_grow(struct ranges *ranges, size_t count)
+void ranges_grow(struct ranges *ranges, size_t count)
 {
     hinge_scaling *x = &ranges->x;
     double **const ends[] = { &x->low, &x->high };
     for (size_t k = 0; k < COUNT_OF(ends); k++) {
-        double *longer = realloc(*ends[k], (count ? count : 1) * sizeof *longer);
-        if (!longer)
-            return 0;
-        *ends[k] = longer;
+        *ends[k] = grown(*ends[k], count ? count : 1, sizeof **ends[k]);
         for (size_t i = x->n_features; i < count; i++)
-            longer[i] = 0;
+            (*ends[k])[i] = 0;
     }
     x->n_features = count;
-    return 1;
 }
 
 void ranges_free(struct ranges *ranges)
@@ -55,8 +51,7 @@ void ranges_measure(struct ranges *ranges, const hinge_data *data)
     size_t cols = data->x.cols;
     hinge_scaling fitted = { 0 };
     check(hinge_scaling_fit(&fitted, &data->x, NULL, 0, 1, &failure));
-    if (!ranges_grow(ranges, cols))
-        die(EXIT_DATA, "no memory for %zu features", cols);
+    ranges_grow(ranges, cols);
     memcpy(ranges->x.low, fitted.low, cols * sizeof *fitted.low);
     memcpy(ranges->x.high, fitted.high, cols * sizeof *fitted.high);
     hinge_scaling_free(&fitted);
@@ -145,9 +140,9 @@ static void read_feature(struct range_file *f, struct ranges *ranges)
     index = (size_t)v[0];
     if (index > x->n_features) {
         size_t count = index > 2 * x->n_features ? index : 2 * x->n_features;
-        int fits = count <= hinge_machine_info().total_memory / sizeof(struct interval);
-        if (!fits || !ranges_grow(ranges, count))
+        if (count > hinge_machine_info().total_memory / sizeof(struct interval))
             die(EXIT_DATA, "%s:%zu: no memory for %zu features", f->path, f->line, index);
+        ranges_grow(ranges, count);
     }
     x->low[index - 1] = v[1];
     x->high[index - 1] = v[2];

@@ -23,8 +23,8 @@ void ranges_measure(struct ranges *ranges, const hinge_data *data);
 /* Reads ranges, and where to scale to, from a range file, which may have nothing of labels; dies of what is wrong. */
 void ranges_read(struct ranges *ranges, const char *path);
 void ranges_write(const struct ranges *ranges, const char *path);
-/* Makes room for so many features, at least as many as there are; [0, 0] is new ones' range. 0: there is no memory. */
-int ranges_grow(struct ranges *ranges, size_t count);
+/* Makes room for so many features, at least as many as there are; [0, 0] is the range of new ones. */
+void ranges_grow(struct ranges *ranges, size_t count);
 void ranges_free(struct ranges *ranges); /* x.low and x.high, which free() frees too */
 
 /* Tells whether a feature is left out, and becomes 0: it has no range, or never changes. */

@@ -42,7 +42,8 @@ static void read_and_use(void *arg)
     }
     size_t cols = x->n_features + 1;
     double *factor = allocate(cols, sizeof *factor), *offset = allocate(cols, sizeof *offset);
-    CHECK(ranges_grow(&task->ranges, cols) && x->n_features == cols);
+    ranges_grow(&task->ranges, cols);
+    CHECK(x->n_features == cols);
     check(hinge_scaling_factors(x, factor, offset, &failure));
     for (size_t k = 0; k < cols; k++) {
         CHECK(ranges_leave_out(&again.ranges, k) == ranges_leave_out(&task->ranges, k));
