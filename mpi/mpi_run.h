@@ -198,8 +198,19 @@ hinge_status hm_solve(struct hm_run *run, const struct hm_net *net, const struct
 /* Returns how many kernel values this rank made for it. */
 uint64_t hm_run_free(struct hm_run *run);
 
-/* Adds (certify.c) what the solution of a run is worth; its g becomes that of f64. */
+/* What came out of a problem, but for its coefficients. */
+struct hm_solved {
+    double rho, nu; /* nu: the closest that has a margin, which it took instead of the one asked for; or 0 */
+    hinge_report report;
+    hinge_certificate certificate;
+    size_t q;
+    uint64_t values; /* kernel values that this rank made */
+    char maker[32];  /* of kernel rows, as reports name it */
+};
+
+/* Tell (certify.c) what the solution of a run is worth, whose g becomes that of f64; and of two problems together. */
 hinge_status hm_certify(struct hm_run *run, hinge_certificate *certificate, hinge_error *err);
+void hm_add_certificate(hinge_certificate *sum, const hinge_certificate *part);
 /* Says whether a solution of nu-SVC proves a margin (lib/train/margin.c), and r has so many digits. */
 hinge_status hm_look_at_margin(struct hm_run *run, double digits, bool *has_margin, hinge_error *err);
 /* Puts (margin.c) the solution of the closest nu that has a margin in the place of one that has none, whose outcome is

@@ -19,13 +19,10 @@ struct training {
     const struct hm_net *net;
     struct hm_own own;
     struct hm_watch watch;
-    size_t coef_rows;        /* of a model: one for each other class, or class, or one */
-    double *coef;            /* [own.n * coef_rows] */
-    double *rho, *objective; /* [n_problems] */
-    hinge_report report;
-    size_t q;
-    double nu;         /* the largest that a problem without a margin took instead; 0: none did */
-    const char *maker; /* of kernel rows, as reports name it */
+    size_t coef_rows;              /* of a model: one for each other class, or class, or one */
+    double *coef;                  /* [own.n * coef_rows] */
+    struct hm_solved *solved, all; /* [n_problems], and what they come to together */
+    bool certifies;
 };
 
 /* ---- a problem --------------------------------------------------------------------------------------------------- */
@@ -61,11 +58,11 @@ static void keep_solution(struct training *job, struct hm_run *run, bool has_mar
         size_t row = !pr->classifies ? 0 : pr->one_vs_rest ? p : hm_is_first(run, at) ? second - 1 : first;
         job->coef[run->points.of[at] * job->coef_rows + row] = hg_qp_beta(&run->qp, at) * factor;
     }
-    job->rho[p] = b != 0 ? -b * factor : 0;
-    job->objective[p] = report->objective;
-    hg_add_report(&job->report, report);
-    job->q = HG_MAX(job->q, run->w.q);
-    job->maker = run->points.part[0].gram.tiler.maker->name;
+    struct hm_solved *s = &job->solved[p];
+    s->rho = b != 0 ? -b * factor : 0;
+    s->report = *report;
+    s->q = run->w.q;
+    snprintf(s->maker, sizeof s->maker, "%s", run->points.part[0].gram.tiler.maker->name);
 }
 
 /* Looks whether a solution to eps has a margin, or a hard tube a function, and has nu-SVC take the closest nu that has
@@ -73,7 +70,7 @@ static void keep_solution(struct training *job, struct hm_run *run, bool has_mar
 static hinge_status settle_margin(struct training *job, struct hm_run *run, bool *has_margin, hinge_error *err)
 {
     const hinge_params *params = &job->own.pr.params;
-    double bounded, nu;
+    double bounded, *nu = &job->solved[run->problem].nu;
     *has_margin = true;
     if (run->report.outcome != HINGE_CONVERGED)
         return HINGE_OK;
@@ -86,37 +83,51 @@ static hinge_status settle_margin(struct training *job, struct hm_run *run, bool
     HG_TRY(hm_look_at_margin(run, 1, has_margin, err));
     if (*has_margin)
         return HINGE_OK;
-    HG_TRY(hm_closest_nu(run, &job->own, &job->watch, &nu, err));
-    *has_margin = nu > 0;
-    job->nu = HG_MAX(job->nu, nu);
+    HG_TRY(hm_closest_nu(run, &job->own, &job->watch, nu, err));
+    *has_margin = *nu > 0;
     return HINGE_OK;
 }
 
-static hinge_status solve_all(struct training *job, hinge_certificate *certificate, hinge_error *err)
+static hinge_status solve_one(struct training *job, size_t p, hinge_error *err)
+{
+    struct hm_run run;
+    struct hm_solved *s = &job->solved[p];
+    bool has_margin = true;
+    hinge_status status = hm_solve(&run, job->net, &job->own, p, &job->watch, err);
+    HG_THEN(status, settle_margin(job, &run, &has_margin, err));
+    if (status == HINGE_OK)
+        keep_solution(job, &run, has_margin);
+    hm_count_as(job->net, HM_REST);
+    if (status == HINGE_OK && job->certifies)
+        status = hm_certify(&run, &s->certificate, err);
+    hm_count_as(job->net, HM_SOLVING);
+    if (status == HINGE_OK && hg_ended_early(run.report.outcome))
+        job->own.pr.params.max_iter = 1; /* the rest as it starts */
+    s->values = hm_run_free(&run);
+    return status;
+}
+
+static hinge_status solve_all(struct training *job, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    uint64_t values = 0;
-    for (size_t p = 0; p < job->own.pr.n_problems && status == HINGE_OK; p++) {
-        struct hm_run run;
-        bool has_margin = true;
-        status = hm_solve(&run, job->net, &job->own, p, &job->watch, err);
-        HG_THEN(status, settle_margin(job, &run, &has_margin, err));
-        if (status == HINGE_OK)
-            keep_solution(job, &run, has_margin);
-        hm_count_as(job->net, HM_REST);
-        if (status == HINGE_OK && certificate != NULL)
-            status = hm_certify(&run, certificate, err);
-        hm_count_as(job->net, HM_SOLVING);
-        if (status == HINGE_OK && hg_ended_early(run.report.outcome))
-            job->own.pr.params.max_iter = 1; /* the rest as it starts */
-        values += hm_run_free(&run);
+    struct hm_solved *all = &job->all;
+    for (size_t p = 0; p < job->own.pr.n_problems; p++)
+        HG_THEN(status, solve_one(job, p, err));
+    for (size_t p = 0; p < job->own.pr.n_problems; p++) {
+        const struct hm_solved *s = &job->solved[p];
+        hg_add_report(&all->report, &s->report);
+        hm_add_certificate(&all->certificate, &s->certificate);
+        all->q = HG_MAX(all->q, s->q);
+        all->nu = HG_MAX(all->nu, s->nu);
+        all->values += s->values;
+        memcpy(all->maker, s->maker, sizeof all->maker);
     }
     if (job->net->traffic != NULL)
-        job->net->traffic->values = values;
+        job->net->traffic->values = all->values;
     hm_count_as(job->net, HM_REST);
     if (status == HINGE_OK)
-        hm_add_counts(job->net, &values, 1);
-    job->report.kernel_values = values;
+        hm_add_counts(job->net, &all->values, 1);
+    all->report.kernel_values = all->values;
     return status;
 }
 
@@ -187,8 +198,10 @@ static hinge_status build_model(const struct training *job, char *vectors, size_
             m->coef[row * n_sv + k] = coef[row];
         memcpy((double *)m->sv + k * d, coef + job->coef_rows, d * sizeof *coef);
     }
-    memcpy(m->rho, job->rho, m->n_problems * sizeof *m->rho);
-    memcpy(m->objectives, job->objective, m->n_problems * sizeof *m->objectives);
+    for (size_t p = 0; p < m->n_problems; p++) {
+        m->rho[p] = job->solved[p].rho;
+        m->objectives[p] = job->solved[p].report.objective;
+    }
     return hg_model_finish(m, hg_threads(own->pr.params.threads), err);
 }
 
@@ -196,7 +209,7 @@ static void fill_report(struct training *job, const hinge_model *model, hinge_re
 {
     const struct hg_problem *pr = &job->own.pr;
     hinge_machine machine = hg_processor_info();
-    *r = job->report;
+    *r = job->all.report;
     r->n = r->distinct = pr->data.n;
     r->d = pr->data.d;
     r->n_classes = pr->n_classes;
@@ -207,25 +220,25 @@ static void fill_report(struct training *job, const hinge_model *model, hinge_re
     r->seconds = hg_now() - job->watch.begin;
     r->blas_slow = machine.blas_slow;
     memcpy(r->blas, machine.blas, sizeof r->blas);
-    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %d ranks, tiles of %zu, %s %s %s", job->q, job->net->ranks,
-             job->own.tile, job->maker, r->precision == HINGE_PRECISION_F64 ? "f64" : "f32",
+    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %d ranks, tiles of %zu, %s %s %s", job->all.q, job->net->ranks,
+             job->own.tile, job->all.maker, r->precision == HINGE_PRECISION_F64 ? "f64" : "f32",
              hg_kernel_row(pr->data.kernel.type)->told.keyword);
     if (job->watch.restored)
         hg_tell_path(r, ", from a checkpoint");
-    if (job->nu > 0)
-        hg_tell_path(r, ", margin from nu=%.9g", job->nu);
+    if (job->all.nu > 0)
+        hg_tell_path(r, ", margin from nu=%.9g", job->all.nu);
 }
 
-static hinge_status train(struct training *job, hinge_certificate *certificate, hinge_model **model, hinge_error *err)
+static hinge_status train(struct training *job, hinge_model **model, hinge_error *err)
 {
     const struct hg_problem *pr = &job->own.pr;
     size_t total;
     void *vectors = NULL;
     job->coef_rows = !pr->classifies ? 1 : pr->one_vs_rest ? pr->n_classes : pr->n_classes - 1;
     HG_TRY(HM_MAKE(job->net, err, "coefficients", HG_ZEROS(job->coef, job->own.n * job->coef_rows),
-                   HG_ARRAY(job->rho, pr->n_problems), HG_ARRAY(job->objective, pr->n_problems)));
+                   HG_ZEROS(job->solved, pr->n_problems)));
     hm_count_as(job->net, HM_SOLVING);
-    HG_TRY(solve_all(job, certificate, err));
+    HG_TRY(solve_all(job, err));
     HG_TRY(send_vectors(job, &vectors, &total, err));
     hinge_status status = HINGE_OK;
     if (job->net->rank == 0)
@@ -251,7 +264,7 @@ static hinge_status train_dealt(const struct hm_net *net, const hinge_matrix *x,
                                 const hinge_params *params, const struct hm_options *options, hinge_model **model,
                                 hinge_report *report, hinge_error *err)
 {
-    struct training job = { .net = net, .watch = { .begin = hg_now() } };
+    struct training job = { .net = net, .watch = { .begin = hg_now() }, .certifies = options->certificate != NULL };
     struct hm_save save = { .folder = options->checkpoint };
     hinge_model *made = NULL;
     job.watch.saved = job.watch.begin;
@@ -259,7 +272,7 @@ static hinge_status train_dealt(const struct hm_net *net, const hinge_matrix *x,
     job.watch.every = options->every > 0 ? options->every : 600;
     hinge_status status = hm_deal(net, x, y, params, options->tile, &job.own, err);
     HG_THEN(status, open_rounds(&job, options->rounds, err));
-    HG_THEN(status, train(&job, options->certificate, &made, err));
+    HG_THEN(status, train(&job, &made, err));
     FILE *rounds = job.watch.rounds;
     if (rounds != NULL && (ferror(rounds) | fclose(rounds)) != 0 && status == HINGE_OK)
         status = hg_fail(err, HINGE_EIO, "%s: cannot write", options->rounds);
@@ -268,6 +281,8 @@ static hinge_status train_dealt(const struct hm_net *net, const hinge_matrix *x,
     status = hm_agree(net, status, err);
     if (status == HINGE_OK)
         fill_report(&job, made, report);
+    if (status == HINGE_OK && job.certifies)
+        *options->certificate = job.all.certificate;
     hg_free(job.coef);
     hm_own_free(&job.own);
     *model = made;
