@@ -181,14 +181,14 @@ static void write_row(const struct deal *d, size_t i, struct head head, char *to
         hg_put(to, own->type, c, value_of(d, i, c));
 }
 
-static void take_row(const struct deal *d, const char *from)
+/* Takes a row to its place among own points, and returns that. */
+static size_t take_row(const struct hm_net *net, struct hm_own *own, const char *from)
 {
-    struct hm_own *own = d->own;
     struct head head;
-    size_t c, ranks = (size_t)d->net->ranks, size = hg_size_of(own->type);
+    size_t c, ranks = (size_t)net->ranks, size = hg_size_of(own->type);
     memcpy(&head, from, sizeof head);
     size_t tile = hm_find_tile(own, head.number, &c), first = own->first_tile[c];
-    size_t mine = first + ((size_t)d->net->rank + ranks - first % ranks) % ranks; /* those before are whole */
+    size_t mine = first + ((size_t)net->rank + ranks - first % ranks) % ranks; /* those before are whole */
     size_t at = own->begin[c] + (tile - mine) / ranks * own->tile + (head.number - own->pr.start[c]) % own->tile;
     own->number[at] = head.number;
     own->row[at] = head.row;
@@ -196,6 +196,7 @@ static void take_row(const struct deal *d, const char *from)
     own->weight[at] = head.weight;
     memcpy(own->start + at * own->starts, from + sizeof head, own->starts * sizeof *own->start);
     memcpy((char *)own->x + at * own->stride * size, from + head_bytes(own), own->pr.data.d * size);
+    return at;
 }
 
 /* Whom row k of those dealt together goes to. */
@@ -235,24 +236,34 @@ static hinge_status exchange_rows(struct deal *d, size_t first, size_t end, hing
         }
     hinge_status status = hm_exchange(d->net, send, &all, &total, err);
     for (size_t at = 0; status == HINGE_OK && at < total; at += bytes)
-        take_row(d, (const char *)all + at);
+        (void)take_row(d->net, d->own, (const char *)all + at);
     hg_free(send);
     hg_free(all);
     return status;
 }
 
+/* Makes room for own points. */
+static bool make_rows(struct hm_own *own)
+{
+    size_t n = own->n;
+    own->x = hg_zalloc(n * own->stride, hg_size_of(own->type));
+    own->x32 = own->type == HINGE_F32 ? own->x : hg_zalloc(n * own->stride, sizeof *own->x32);
+    own->points = (struct hg_points){ .x = { own->x, own->type, n, own->pr.data.d, own->stride, HINGE_ROW_MAJOR },
+                                      .n = n };
+    return own->x != NULL && own->x32 != NULL &&
+           HG_ROOM(HG_ARRAY(own->number, n), HG_ARRAY(own->row, n), HG_ARRAY(own->y, n), HG_ARRAY(own->weight, n),
+                   HG_TABLE(own->start, n, own->starts));
+}
+
 static hinge_status deal_rows(struct deal *d, hinge_error *err)
 {
     struct hm_own *own = d->own;
-    size_t ranks = (size_t)d->net->ranks, n = own->n;
+    size_t ranks = (size_t)d->net->ranks;
     size_t batch = HG_MAX(AT_ONCE / ranks / row_bytes(own), (size_t)1);
     struct hm_sum sum = { 0 };
     own->stride = (own->pr.data.d + 15) / 16 * 16;
-    own->x = hg_zalloc(n * own->stride, hg_size_of(own->type));
-    bool ok = own->x != NULL && HG_ROOM(HG_ARRAY(d->head, HG_MIN(batch, d->x->rows)), HG_ARRAY(d->place, ranks)) &&
-              HG_ROOM(HG_ARRAY(own->number, n), HG_ARRAY(own->row, n), HG_ARRAY(own->y, n), HG_ARRAY(own->weight, n),
-                      HG_TABLE(own->start, n, own->starts));
-    HG_TRY(HM_HAVE(d->net, ok, err, "no memory for %zu rows of %zu features", n, own->pr.data.d));
+    bool ok = make_rows(own) && HG_ROOM(HG_ARRAY(d->head, HG_MIN(batch, d->x->rows)), HG_ARRAY(d->place, ranks));
+    HG_TRY(HM_HAVE(d->net, ok, err, "no memory for %zu rows of %zu features", own->n, own->pr.data.d));
     sum.most[0].key = (d->x->rows + batch - 1) / batch;
     d->net->sum(d->net, &sum);
     for (uint64_t k = 0; k < sum.most[0].key; k++) {
@@ -366,28 +377,28 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
     return hm_agree(d->net, status, err);
 }
 
-static hinge_status measure_points(struct deal *d, hinge_error *err)
+static void fill_floats(struct hm_own *own)
 {
-    struct hm_own *own = d->own;
+    for (size_t i = 0; own->type == HINGE_F64 && i < own->n; i++)
+        for (size_t c = 0; c < own->pr.data.d; c++)
+            own->x32[i * own->stride + c] = (float)hg_matrix_value(&own->points.x, i, c);
+}
+
+static void measure_points(const struct hm_net *net, struct hm_own *own)
+{
     struct hm_sum sum = { 0 };
-    own->x32 = own->type == HINGE_F32 ? own->x : hg_zalloc(own->n * own->stride, sizeof *own->x32);
-    const hinge_matrix x = { own->x, own->type, own->n, own->pr.data.d, own->stride, HINGE_ROW_MAJOR };
-    own->points = (struct hg_points){ .x = x, .n = own->n };
-    for (size_t i = 0; own->x32 != NULL && i < own->n; i++) {
+    for (size_t i = 0; i < own->n; i++) {
         double norm = 0;
         for (size_t c = 0; c < own->pr.data.d; c++) {
-            double v = hg_matrix_value(&x, i, c);
-            own->x32[i * own->stride + c] = (float)v;
+            double v = hg_matrix_value(&own->points.x, i, c);
             norm += v * v;
             sum.count[0] += (float)v != 0;
         }
         hm_raise(&sum.most[0], hm_key(norm), 0);
     }
-    HG_TRY(HM_HAVE(d->net, own->x32 != NULL, err, "no memory for %zu rows in f32", own->n));
-    d->net->sum(d->net, &sum);
+    net->sum(net, &sum);
     own->nonzeros = (double)sum.count[0] / (double)own->pr.data.n;
     own->pr.data.norm = sum.most[0].key > 0 ? hm_value(sum.most[0].key) : 0;
-    return HINGE_OK;
 }
 
 static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile, hinge_error *err)
@@ -411,7 +422,8 @@ static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile
     own->tile = (tile > 0 ? (tile + HG_TILE_COLS - 1) / HG_TILE_COLS : 4) * HG_TILE_COLS;
     lay_tiles(d->net, own);
     HG_TRY(deal_rows(d, err));
-    HG_TRY(measure_points(d, err));
+    fill_floats(own);
+    measure_points(d->net, own);
     return hm_find_counts(d->net, own, err);
 }
 
