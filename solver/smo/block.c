@@ -234,6 +234,24 @@ static struct hg_inner_result solve_inside(struct hg_run *r, bool whole)
     return done;
 }
 
+/* Brings g up to date by K_WW where W is all there is: with what each entry has moved in all (in->coef), as the inner
+ * solver's g has the rounding of steps that went far and came back. */
+static void update_by_block(struct hg_run *r)
+{
+    struct hg_w *w = &r->w;
+    struct hg_inner *in = &w->inner;
+    size_t count = 0;
+    for (size_t k = 0; k < w->n; k++)
+        if (in->coef[k] != 0) {
+            in->coef[count] = in->coef[k];
+            in->row[count++] = (char *)in->k + k * in->ld * hg_size_of(in->type);
+        }
+    memcpy(in->g, w->g_before, w->n * sizeof *in->g);
+    hg_add_stretch(&r->loops->add, in->type, count, in->coef, in->row, 0, w->n, in->g);
+    for (size_t k = 0; k < w->n; k++)
+        r->active.g[r->active.position[w->point[k]]] = in->g[k];
+}
+
 /* Loads beta and g of W, solves, and brings back beta; g of other points is hg_update_gradient's. A point of two layers
  * may have moved in both and not in their sum: its offsets are set anew, but its row is not asked for. */
 void hg_solve_block(struct hg_run *r)
@@ -266,9 +284,10 @@ void hg_solve_block(struct hg_run *r)
             hg_set_offsets(r, at);
         if (delta != 0)
             w->moved[w->n_moved++] = (struct hg_move){ w->point[k], at, delta };
-        if (whole)
-            a->g[at] = in->g[k]; /* W is all there is: the inner solver's g is the gradient */
+        in->coef[k] = delta;
     }
+    if (whole)
+        update_by_block(r);
 }
 
 /* Sums over the moves of W, entry by entry,
