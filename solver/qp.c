@@ -63,6 +63,14 @@ size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *po
     return count;
 }
 
+double hg_qp_length(const struct hg_qp *qp)
+{
+    double square = 0;
+    for (size_t i = 0; i < qp->n; i++)
+        square += hg_qp_beta(qp, i) * hg_qp_beta(qp, i);
+    return sqrt(square);
+}
+
 /* Takes an entry for at 0, hi or lo, in this order, where it is no further away than
  *
  *     tiny = min(most, 8 * 2^-52 * min(size, hi - lo)), size: the largest |beta| so far

@@ -96,6 +96,10 @@ static inline double hg_qp_snap(double beta, double lo, double hi, double share)
  * coef [n] may be NULL: they are only counted. */
 size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *point, double *coef);
 
+/* Returns the length of beta, the root of its sum of squares: errors of kernel values add up in g to their size times
+ * that where their signs are random. */
+double hg_qp_length(const struct hg_qp *qp);
+
 /* Brings entries that are a few roundings from 0 or from a bound there, as steps that should cancel leave them: they
  * are not inside their box, and the bias must not hang on them. None moves by more than `most`. */
 void hg_qp_tidy(struct hg_qp *qp, double most);

@@ -607,6 +607,21 @@ TEST(takes_doubles_where_floats_are_coarse)
     }
 }
 
+/* In f32 all values of this kernel are one number: coefficients go to C, where g is found wrong and is mended, and by
+ * the same rows they go back to 0, where rows of no coefficient seem to have no error. */
+TEST(mended_gradients_are_not_right_elsewhere)
+{
+    static const double C[] = { 3, 80 }, gamma[] = { 1e-8 };
+    struct set set = set_two_class(16, 31, 5, 0.6);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_polynomial(7, 1, 160), 1);
+    const hinge_solver solver[] = { HINGE_SOLVER_SMO, HINGE_SOLVER_AUTO };
+    params.eps = 1e-2;
+    for (int k = 0; k < 2; k++) {
+        params.solver = solver[k];
+        check_points(&set, &params, (hinge_select_options){ .C = { C, 2 }, .gamma = { gamma, 1 }, .folds = 3 }, 0.5);
+    }
+}
+
 /* A fold's values are those of its model: of a linear kernel, the value half way between two held-out rows is the mean
  * of theirs, but for half of the folds' eps at each of the three, by rows in f32 too, for pairs of classes too. */
 static void check_half_ways(hinge_task task, const struct set *whole, size_t rows, hinge_precision precision,

@@ -257,13 +257,10 @@ hinge_status hg_field_exact(struct hg_field *field, const struct hg_part *part, 
     return status;
 }
 
-bool hg_field_doubts(const struct hg_selecting *s, const struct hg_part *part, double most)
+bool hg_field_doubts(const struct hg_selecting *s, const struct hg_part *part, double length, double most)
 {
     const struct hg_field *field = hg_part_field(s, part);
-    double square = 0;
-    for (size_t k = 0; k < part->qp.n; k++)
-        square += hg_qp_beta(&part->qp, k) * hg_qp_beta(&part->qp, k);
-    return field->rows.rows.super.type == HINGE_F32 && !(sqrt(square) * field->many.value_error <= most);
+    return field->rows.rows.super.type == HINGE_F32 && !(length * field->many.value_error <= most);
 }
 
 /* Measures the largest error of g at 32 points of a part, evenly chosen, by the same sums over rows in f64. */
@@ -287,6 +284,7 @@ static hinge_status mend(const struct hg_selecting *s, struct hg_part *part, hin
 {
     hinge_report *report = &part->many.report;
     HG_TRY(hg_field_exact(hg_part_field(s, part), part, part->point, part->n, part->g, err));
+    part->many.reach = hg_qp_length(&part->qp);
     report->violation = hg_qp_violation(&part->qp, part->g);
     if (report->outcome == HINGE_STALLED && report->violation <= part->eps)
         report->outcome = HINGE_CONVERGED;
@@ -301,10 +299,10 @@ hinge_status hg_field_looks(const struct hg_selecting *s, struct hg_part *part, 
 {
     struct hg_field *field = hg_part_field(s, part);
     const struct hg_many_problem *many = &part->many;
-    double error = 0;
+    double error = 0, length = hg_qp_length(&part->qp) + many->reach;
     bool is_judged = many->report.outcome == HINGE_CONVERGED && !isnan(many->report.error);
     *widens = false;
-    if (many->moved != NULL || is_judged || (!many->coarse && !hg_field_doubts(s, part, part->eps / 2)))
+    if (many->moved != NULL || is_judged || (!many->coarse && !hg_field_doubts(s, part, length, part->eps / 2)))
         return HINGE_OK; /* of what has moved, g knows nothing yet */
     HG_TRY(measure_error(field, part, &error, err));
     if (!many->coarse && !(4 * error > part->eps))

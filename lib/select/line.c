@@ -166,6 +166,7 @@ static hinge_status start_from(const struct hg_selecting *s, const struct hg_pro
         }
     for (size_t k = 0; k < qp->n && !stays; k++)
         part->g[k] *= grown;
+    part->many.reach *= stays ? 1 : grown;
     hg_free(side);
     return HINGE_OK;
 }
@@ -210,6 +211,7 @@ static hinge_status begin_part(const struct hg_selecting *s, const struct hg_box
     }
     if (!part->begun || part->g_is_coarse) {
         memset(part->g, 0, part->n * sizeof *part->g);
+        part->many.reach = 0;
         for (size_t k = 0; k < part->n; k++) {
             part->moved[k] = hg_qp_beta(&next, k);
             moves = moves || part->moved[k] != 0;
@@ -428,7 +430,7 @@ static hinge_status decide_again(const struct hg_selecting *s, const struct hg_p
     double *g;
     size_t count = 0, all = 0;
     bool wrong = false;
-    if (!hg_field_doubts(s, part, part->eps / 2))
+    if (!hg_field_doubts(s, part, hg_qp_length(&part->qp), part->eps / 2))
         return HINGE_OK;
     for (size_t r = 0; r < many->n_elsewhere; r++)
         all += many->elsewhere[r].count;

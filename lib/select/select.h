@@ -179,8 +179,8 @@ hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *poin
 /* Looks whether rounding of f32 rows shows in what a part's coefficients add up to. Its field then makes them in f64,
  * and *widens says so; or g alone is made anew, where the caller wants f32. */
 hinge_status hg_field_looks(const struct hg_selecting *s, struct hg_part *part, bool *widens, hinge_error *err);
-/* Whether errors of rows in f32 may add up to more than so much in sums times a part's coefficients. */
-bool hg_field_doubts(const struct hg_selecting *s, const struct hg_part *part, double most);
+/* Whether errors of rows in f32 may add up to more than so much in sums times coefficients of this length. */
+bool hg_field_doubts(const struct hg_selecting *s, const struct hg_part *part, double length, double most);
 /* Makes g = K beta of a part in f64 at some points of its field. */
 hinge_status hg_field_exact(struct hg_field *field, const struct hg_part *part, const uint32_t *point, size_t count,
                             double *g, hinge_error *err);

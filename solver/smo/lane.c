@@ -96,17 +96,23 @@ static struct hg_lane *lane_of(void *run)
     return run;
 }
 
-/* Says whether nothing that rows are off by shows in g: errors of random sign add up to their size times the
- * coefficients' length. */
+/* Says whether nothing that rows are off by shows in g: errors of random sign add up to their size times the length of
+ * the coefficients, and of those whose part in g the rows have taken back since (many.h, reach). */
 static bool is_known(const void *run)
 {
     const struct hg_lane *lane = lane_of((void *)run);
     const struct hg_many *many = lane->view.many;
-    const struct hg_qp *qp = lane->run.qp;
-    double square = 0, most = lane->options.eps / 40; /* twice that are the 5 % that a violation may be larger by */
-    for (size_t k = 0; k < qp->n; k++)
-        square += hg_qp_beta(qp, k) * hg_qp_beta(qp, k);
-    return many->exact == NULL || sqrt(square) * many->value_error <= most;
+    double most = lane->options.eps / 40; /* twice that are the 5 % that a violation may be larger by */
+    return many->exact == NULL || (hg_qp_length(lane->run.qp) + lane->problem->reach) * many->value_error <= most;
+}
+
+/* Notes how far the coefficients are from 0. mended: some of g is what it is in f64 here; otherwise adding up their rows
+ * has rounded it as sums in f64 do. */
+static void note_reach(struct hg_lane *lane, bool mended)
+{
+    const double sums = lane->run.rows->type == HINGE_F64 ? 1 : 0x1p-29; /* their rounding, to that of values */
+    if (lane->view.many->exact != NULL)
+        lane->problem->reach = HG_MAX(lane->problem->reach, (mended ? 1 : sums) * hg_qp_length(lane->run.qp));
 }
 
 /* Finds out whether the violation is small by g in f64 where it decides (hg_prove), and whether g elsewhere, by which
@@ -114,9 +120,16 @@ static bool is_known(const void *run)
 static hinge_status prove(void *run, bool *proven)
 {
     struct hg_run *r = run;
+    note_reach(lane_of(run), true);
     hinge_status status = hg_prove(r, proven);
     r->course.is_off = 2 * r->doubts.unseen > r->opt->eps;
     return status;
+}
+
+static hinge_status correct(void *run)
+{
+    note_reach(lane_of(run), true);
+    return hg_run_correct(run);
 }
 
 static bool has_worked_enough(const void *run)
@@ -129,7 +142,7 @@ static bool has_worked_enough(const void *run)
 
 static const struct hg_verbs lane_verbs = {
     .halt = hg_run_halt, .has_worked_enough = has_worked_enough, .work = hg_run_work, .patience = hg_run_patience,
-    .rests = hg_run_rests, .wake = hg_run_wake, .is_known = is_known, .prove = prove, .correct = hg_run_correct
+    .rests = hg_run_rests, .wake = hg_run_wake, .is_known = is_known, .prove = prove, .correct = correct
 };
 
 /* ---- its begin and its end --------------------------------------------------------------------------------------- */
@@ -376,6 +389,7 @@ void hg_lane_run(struct hg_lane *lane, struct hg_many *many)
         hg_solve_block(r);
         r->res->work += (double)r->w.n * 2 * (double)(r->report->iterations - steps) + r->w.face.work +
                         (double)r->w.n_moved * (double)r->n;
+        note_reach(lane, false);
         lane->solved = true;
         t = hg_lap(&r->report->phase.subproblem, t);
         for (size_t k = 0; k < r->w.n_moved && r->w.n < r->active.m && !many->apart; k++) {
