@@ -45,8 +45,14 @@ static bool sees_eps(const struct hg_turns *t, const struct hg_way *way)
     return t->eps == 0 || (fallen > 0 && left / fallen * since <= TIMES_SMO * so_far);
 }
 
-double hg_turns_look(struct hg_turns *t, const struct hg_way *way)
+struct hg_look hg_turns_first_look(double work, double objective, double violation)
 {
+    return (struct hg_look){ HG_MAX(work / 4, LEAST_SMO), objective, violation, 0 };
+}
+
+double hg_turns_look(void *turns, const struct hg_way *way)
+{
+    struct hg_turns *t = turns;
     struct hg_look *l = &t->look;
     bool falls = way->objective + way->noise < l->objective - GAIN * fabs(l->objective);
     bool gains = falls || (way->violation <= l->violation / 2 && way->objective <= t->objective);
@@ -62,7 +68,7 @@ hinge_status hg_turns_take(struct hg_turns *t, enum hg_solver who)
     double objective = t->objective, violation = t->violation;
     copy(t, false);
     t->keep(t);
-    t->look = (struct hg_look){ HG_MAX(t->work / 4, LEAST_SMO), objective, violation, 0 };
+    t->look = hg_turns_first_look(t->work, objective, violation);
     hinge_status status = t->run(t, who);
     if (status != HINGE_OK && status != HINGE_ENOMEM)
         return status;

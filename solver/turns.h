@@ -55,8 +55,13 @@ struct hg_turns {
  * converged or was ended by the caller; otherwise it stays. */
 hinge_status hg_turns_take(struct hg_turns *t, enum hg_solver who);
 
-/* Looks at SMO in its turn: returns the work after which it is to be looked at again; 0: it does not gain, and ends. */
-double hg_turns_look(struct hg_turns *t, const struct hg_way *way);
+/* Returns where a run of SMO stands that begins after so much work at such a point: it is looked at for the first time
+ * after a quarter of that. */
+struct hg_look hg_turns_first_look(double work, double objective, double violation);
+
+/* Looks at SMO in its turn, as hg_smo_options.look; turns: struct hg_turns. Returns the work after which it is to be
+ * looked at again; 0: it does not gain, and ends. */
+double hg_turns_look(void *turns, const struct hg_way *way);
 
 /* Returns the gap, a share of the objective, that the interior point is asked for beside a violation of eps: no less
  * than sums in double are good for. */

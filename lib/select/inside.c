@@ -117,18 +117,13 @@ hinge_status hg_part_settle(const struct hg_selecting *s, struct hg_part *part, 
     return HINGE_OK;
 }
 
-static double look(void *arg, const struct hg_way *way)
-{
-    return hg_turns_look(arg, way);
-}
-
 /* Goes on with the part's problem by itself, for the steps that are left of those that a problem may take. */
 static hinge_status solve_alone(const struct hg_selecting *s, struct hg_part *part, struct hg_turns *turns,
                                 hinge_error *err)
 {
     struct hg_smo_result result;
     const struct hg_smo_options options = { .eps = part->eps, .max_iter = hg_smo_steps_left(part->n, part->steps),
-                                            .look_at = turns->look.work, .look = look, .look_arg = turns };
+                                            .look_at = turns->look.work, .look = hg_turns_look, .look_arg = turns };
     HG_TRY(hg_part_smo(s, part, options, &part->qp, &result, err));
     HG_TRY(hg_part_settle(s, part, result.report.outcome, err));
     if (part->many.report.outcome == HINGE_MAX_ITER)

@@ -16,11 +16,15 @@ struct settling {
 };
 
 /* Solves the part's problem by itself, by rows in f64 (hg_margin.solve). */
-static hinge_status solve(void *arg, double eps, uint64_t max_iter)
+static hinge_status solve(void *arg, double eps, uint64_t max_iter, struct hg_turns *finer)
 {
     const struct settling *a = arg;
     struct hg_smo_result result = { 0 };
-    const struct hg_smo_options options = { .eps = eps, .max_iter = max_iter };
+    const struct hg_smo_options options = { .eps = eps,
+                                            .max_iter = max_iter,
+                                            .look_at = finer != NULL ? finer->look.work : 0,
+                                            .look = hg_turns_look,
+                                            .look_arg = finer };
     hinge_status status = hg_part_smo(a->s, a->part, options, &a->reduced->qp, &result, a->err);
     a->solution->report = result.report;
     a->solution->f_error = HG_MAX(result.report.error, result.report.violation / 2);
@@ -57,7 +61,15 @@ static hinge_status settle(struct hg_selecting *s, struct hg_part *part, hinge_e
     struct hg_reduced reduced = { .qp = part->qp, .points = (uint32_t *)part->point, .g = part->g };
     struct hg_solution solution = { .report = part->many.report };
     struct settling settling = { s, part, &reduced, &solution, err };
-    struct hg_margin m = { pr, false, part->nu, &reduced, &solution, pr->data.threads, &s->halt, solve, &settling };
+    struct hg_margin m = { .problem = pr,
+                           .nu = part->nu,
+                           .reduced = &reduced,
+                           .s = &solution,
+                           .work = part->work,
+                           .threads = pr->data.threads,
+                           .halt = &s->halt,
+                           .solve = solve,
+                           .arg = &settling };
     solution.report.iterations = part->steps;
     solution.report.objective = hg_qp_objective(&part->qp, part->g);
     solution.f_error = part->many.report.violation / 2;

@@ -109,9 +109,19 @@ static void go_back(const struct hg_margin *m, double *room, const struct hg_sol
     hg_add_work(&m->s->report, &work);
 }
 
+/* Begins to look at a finer solution as it goes. It gains where |w|^2 falls, or the violation: what |w|^2 lacks of its
+ * least is what keeps r from a digit, and rounding alone moves it where neither falls. */
+static struct hg_turns begin_finer(const struct hg_margin *m)
+{
+    const hinge_report *report = &m->s->report;
+    return (struct hg_turns){ .objective = INFINITY,
+                              .work = m->work,
+                              .look = hg_turns_first_look(m->work, report->objective, report->violation) };
+}
+
 /* Looks for r: a violation may be below eps, and r hardly more or less than 0. Then the model and its sign hang on
  * chance, so the run goes on to eps a hundred times smaller, and again, until r has a digit. Where that is not found,
- * at the expense of five times the steps taken so far and n, the model is what it was. */
+ * at the expense of five times the steps taken so far and n, or while nothing is gained, the model is what it was. */
 static hinge_status find_r(const struct hg_margin *m, double *room, bool *has_margin, hinge_error *err)
 {
     struct hg_solution *s = m->s;
@@ -121,10 +131,11 @@ static hinge_status find_r(const struct hg_margin *m, double *room, bool *has_ma
     HG_TRY(look(m, 10, has_margin, err));
     for (double eps = p->eps / 100; !*has_margin && eps > 1e-13 && !m->interior; eps /= 100) {
         struct hg_solution before = *s;
+        struct hg_turns finer = begin_finer(m);
         if (before.report.iterations >= most || hg_halted(m->halt))
             break;
         keep(&m->reduced->qp, room, false);
-        HG_TRY(m->solve(m->arg, eps, most - before.report.iterations));
+        HG_TRY(m->solve(m->arg, eps, most - before.report.iterations, &finer));
         hinge_outcome outcome = s->report.outcome;
         if (outcome != HINGE_CONVERGED) {
             go_back(m, room, &before);
@@ -186,7 +197,7 @@ static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error
         bool has_margin = false;
         if ((p->max_iter > 0 && left == 0) || !start_at(m, asked, next))
             break;
-        status = m->solve(m->arg, p->eps, p->max_iter > 0 ? HG_MIN(left, most) : most);
+        status = m->solve(m->arg, p->eps, p->max_iter > 0 ? HG_MIN(left, most) : most, NULL);
         if (status == HINGE_OK && s->report.outcome == HINGE_CONVERGED)
             status = look(m, 10, &has_margin, err);
         if (status != HINGE_OK)

@@ -47,12 +47,6 @@ static bool leaves(void *arg, uint64_t iterations)
                            w->options.threads, &w->options.halt);
 }
 
-static double look(void *arg, const struct hg_way *way)
-{
-    struct hg_work *w = arg;
-    return hg_turns_look(&w->turns, way);
-}
-
 /* ---- one after the other ----------------------------------------------------------------------------------------- */
 
 /* A turn's run (turns.h). What a run tells is of that run alone; settle adds what came before. */
@@ -67,8 +61,8 @@ static hinge_status run_turn(struct hg_turns *t, enum hg_solver who)
         struct hg_smo_options o = w->options;
         o.warm = true;
         o.look_at = t->look.work;
-        o.look = look;
-        o.look_arg = w;
+        o.look = hg_turns_look;
+        o.look_arg = t;
         status = hg_run_smo(w, &o);
     }
     t->outcome = w->s->report.outcome;
@@ -197,14 +191,18 @@ static hinge_status solve_reduced(struct hg_work *w)
 
 /* Solves once more, for hg_settle_margin: by the interior point where the kernel's features are few, otherwise by the
  * solver that the training has. */
-static hinge_status solve_again(void *arg, double eps, uint64_t max_iter)
+static hinge_status solve_again(void *arg, double eps, uint64_t max_iter, struct hg_turns *finer)
 {
     struct hg_work *w = arg;
     w->options.eps = eps;
     w->options.max_iter = max_iter;
     w->s->report = (hinge_report){ 0 };
+    struct hg_smo_options o = w->options;
+    o.look_at = finer != NULL ? finer->look.work : 0;
+    o.look = hg_turns_look;
+    o.look_arg = finer;
     bool few = may_end_inside(w->t) && hg_lowrank_inside(&w->t->distinct.problem, w->reduced.qp.n) > 0;
-    hinge_status status = w->t->interior || few ? hg_run_inside(w) : hg_run_smo(w, &w->options);
+    hinge_status status = w->t->interior || few ? hg_run_inside(w) : hg_run_smo(w, &o);
     w->options.eps = w->t->params->eps;
     w->options.max_iter = w->t->params->max_iter;
     return status;
@@ -258,6 +256,7 @@ hinge_status hg_work_solve(struct hg_work *w, int threads)
         hg_halted(&w->options.halt)) /* at the last call, too late for a rule */
         w->s->report.outcome = hg_halt_outcome(&w->options.halt);
     w->options.then = NULL;
+    margin.work = w->done;
     HG_TRY(hg_settle_margin(&margin, w->err));
     return hg_keep_solution(t, &w->reduced, w->s, w->err);
 }

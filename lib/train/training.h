@@ -11,6 +11,7 @@
 #include "lib/model/model.h"
 #include "lib/data/problem.h"
 #include "solver/smo/many.h"
+#include "solver/turns.h"
 
 /* Holds one two-class problem solved. solve.c writes it, pack.c reads it for the model and the report; coefficients are
  * by point of the whole problem (hg_training.problem), rho and beta as a model has them: nu-SVC's divided by r. */
@@ -150,11 +151,12 @@ struct hg_margin {
     double nu;                        /* that is asked for */
     struct hg_reduced *reduced;
     struct hg_solution *s;
+    double work; /* that it took, as hg_turns counts it */
     int threads;
     const struct hg_halt *halt;
     /* solves reduced->qp from its beta, by reduced->sums, in so many steps at most (0: no limit), into s, whose report
-     * is of this run alone */
-    hinge_status (*solve)(void *arg, double eps, uint64_t max_iter);
+     * is of this run alone; SMO is looked at by finer (nullable), as in a turn */
+    hinge_status (*solve)(void *arg, double eps, uint64_t max_iter, struct hg_turns *finer);
     void *arg;
 };
 /* Looks whether nu-SVC's solution proves a margin, and r has a digit; goes on to a finer eps where it does not, and
