@@ -31,15 +31,15 @@ enum { ROWS = 4, SPAN = 2 }; /* their sums stay in registers */
 #define FABS fabs
 #include "kernels/differences_rows.h"
 
-const struct hg_differences GLUE(hg_differences_, HG_LEVEL) = { { distances32, ratios32, shares32 },
-                                                                { distances64, ratios64, shares64 } };
+const struct hg_differences GLUE(hg_differences_,
+                                 HG_LEVEL) = { .sums = { [HINGE_F32] = sums32, [HINGE_F64] = sums64 } };
 
 #if NUMBER == 1
 
 /* Makes distances panel after panel. The last panel may have fewer columns than fit: its values go by way of `last`. */
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
-    const struct hg_differences *of = t->maps->differences;
+    hg_sum_differences *sums = t->maps->differences->sums[t->type];
     enum hg_difference what = hg_kernel_row(t->kernel.type)->difference;
     size_t size = hg_size_of(t->type), width = hg_panel_cols(t->type), count = p->right->count;
     const char *x = (const char *)p->left->x + p->row0 * p->left->ld * size;
@@ -50,10 +50,7 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
         bool fits = count - c >= width;
         void *to = fits ? out : last;
         size_t ld = fits ? p->ld : width;
-        if (t->type == HINGE_F32)
-            of->sums32[what]((const void *)x, p->left->ld, p->m, panel, t->d, to, ld);
-        else
-            of->sums64[what]((const void *)x, p->left->ld, p->m, panel, t->d, to, ld);
+        sums(what, x, p->left->ld, p->m, panel, t->d, to, ld);
         for (size_t r = 0; !fits && r < p->m; r++)
             memcpy(out + r * p->ld * size, last + r * HG_PANEL_BYTES, (count - c) * size);
     }

@@ -70,19 +70,18 @@ static inline __attribute__((always_inline)) void OF(all)(enum hg_difference wha
         }
 }
 
-static void OF(distances)(const REAL *x, size_t ld, size_t rows, const REAL *panel, size_t d, REAL *out, size_t ld_out)
+/* Gives each kind of sum code of its own, as OF(all) takes it for a constant. */
+static void OF(sums)(enum hg_difference what, const void *vectors, size_t ld, size_t rows, const void *columns,
+                     size_t d, void *sums, size_t ld_out)
 {
-    OF(all)(HG_DIFFERENCE, x, ld, rows, panel, d, out, ld_out);
-}
-
-static void OF(ratios)(const REAL *x, size_t ld, size_t rows, const REAL *panel, size_t d, REAL *out, size_t ld_out)
-{
-    OF(all)(HG_DIFFERENCE_RATIO, x, ld, rows, panel, d, out, ld_out);
-}
-
-static void OF(shares)(const REAL *x, size_t ld, size_t rows, const REAL *panel, size_t d, REAL *out, size_t ld_out)
-{
-    OF(all)(HG_DIFFERENCE_SHARE, x, ld, rows, panel, d, out, ld_out);
+    const REAL *x = vectors, *panel = columns;
+    REAL *out = sums;
+    if (what == HG_DIFFERENCE)
+        OF(all)(HG_DIFFERENCE, x, ld, rows, panel, d, out, ld_out);
+    else if (what == HG_DIFFERENCE_RATIO)
+        OF(all)(HG_DIFFERENCE_RATIO, x, ld, rows, panel, d, out, ld_out);
+    else
+        OF(all)(HG_DIFFERENCE_SHARE, x, ld, rows, panel, d, out, ld_out);
 }
 
 #undef OF

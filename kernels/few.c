@@ -23,4 +23,4 @@ enum { ROWS = 4, COLS = VECTOR == 64 ? 4 : 2, WIDE = 2 * COLS }; /* as many sums
 #define BITS 64
 #include "kernels/few_rows.h"
 
-const struct hg_few GLUE(hg_few_, HG_LEVEL) = { dots32, dots64 };
+const struct hg_few GLUE(hg_few_, HG_LEVEL) = { .dots = { [HINGE_F32] = dots32, [HINGE_F64] = dots64 } };

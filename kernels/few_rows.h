@@ -55,9 +55,11 @@ static inline __attribute__((always_inline)) void OF(some)(const REAL *x, size_t
 
 /* Makes blocks of as many rows and columns as fit the registers: twice as many columns for one row or two. Columns that
  * are left are taken one by one. */
-static void OF(dots)(const REAL *x, size_t ldx, size_t rows, const REAL *z, size_t ldz, size_t cols, size_t d,
-                     REAL *out, size_t ld)
+static void OF(dots)(const void *few, size_t ldx, size_t rows, const void *many, size_t ldz, size_t cols, size_t d,
+                     void *products, size_t ld)
 {
+    const REAL *x = few, *z = many;
+    REAL *out = products;
 #define BLOCK(high, wide) OF(some)(x + r * ldx, ldx, high, z + c * ldz, ldz, wide, d, out + r * ld + c, ld)
     size_t c = 0;
     for (size_t r = 0; rows <= 2 && c + WIDE <= cols; c += WIDE)

@@ -120,22 +120,17 @@ void hg_map_dots(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     size_t n = p->right->count;
     for (size_t r = 0; r < p->m; r++) {
         void *dot = (char *)p->dots + r * p->ld * hg_size_of(t->type), *to = hg_row_of_part(t, p, r);
+        double norm = p->left->norm != NULL ? hg_get(p->left->norm, t->type, p->row0 + r) : 0;
+        if (t->kernel.type == HINGE_LINEAR && to == dot)
+            continue;
         if (t->close > 0 && p->left->norm != NULL) {
             take_distances(t, p->left, p->row0 + r, p->right, dot);
-            t->maps->map64(&t->kernel, n, dot, to, 0, zero);
-        } else if (t->kernel.type == HINGE_LINEAR && to == dot) {
-            continue;
-        } else if (t->type == HINGE_F32) {
-            const float *norm = p->left->norm;
-            t->maps->map32(&t->kernel, n, dot, to, norm != NULL ? norm[p->row0 + r] : 0, p->right->norm);
+            t->maps->map[HINGE_F64](&t->kernel, n, dot, to, 0, zero);
         } else {
-            const double *norm = p->left->norm;
-            t->maps->map64(&t->kernel, n, dot, to, norm != NULL ? norm[p->row0 + r] : 0, p->right->norm);
+            t->maps->map[t->type](&t->kernel, n, dot, to, norm, p->right->norm);
         }
-        if (p->sums != NULL && t->type == HINGE_F32)
-            t->maps->sum32(p->sums, p->row0 + r, n, to);
-        else if (p->sums != NULL)
-            t->maps->sum64(p->sums, p->row0 + r, n, to);
+        if (p->sums != NULL)
+            t->maps->sum[t->type](p->sums, p->row0 + r, n, to);
     }
 }
 
@@ -147,11 +142,8 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
     const void *a = (const char *)p->left->x + p->row0 * p->left->ld * hg_size_of(t->type), *b = p->right->x;
     int m = (int)p->m, n = (int)p->right->count, d = (int)t->d, ld = (int)p->ld;
     int lda = (int)HG_MAX(p->left->ld, (size_t)1), ldb = (int)HG_MAX(p->right->ld, (size_t)1); /* d may be 0 */
-    bool few = p->m <= FEW && t->d >= LEAST;
-    if (few && t->type == HINGE_F32)
-        t->maps->few->dots32(a, p->left->ld, p->m, b, p->right->ld, p->right->count, t->d, p->dots, p->ld);
-    else if (few)
-        t->maps->few->dots64(a, p->left->ld, p->m, b, p->right->ld, p->right->count, t->d, p->dots, p->ld);
+    if (p->m <= FEW && t->d >= LEAST)
+        t->maps->few->dots[t->type](a, p->left->ld, p->m, b, p->right->ld, p->right->count, t->d, p->dots, p->ld);
     else if (t->type == HINGE_F32)
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, d, 1, a, lda, b, ldb, 0, p->dots, ld);
     else

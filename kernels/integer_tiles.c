@@ -228,13 +228,9 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
 /* Makes kernel values of n columns of a row, from their distances (RBF) or dot products. */
 static void map_row(const struct hg_tiler *t, const hinge_kernel *kernel, size_t n, const void *measure, void *out)
 {
-    static const float zero32[HG_TILE_COLS];
-    static const double zero64[HG_TILE_COLS];
+    static const double zeros[HG_TILE_COLS]; /* of either type */
     bool distance = hg_kernel_row(kernel->type)->of_distance;
-    if (t->type == HINGE_F32)
-        t->maps->map32(kernel, n, distance ? zero32 : measure, out, 0, distance ? measure : NULL);
-    else
-        t->maps->map64(kernel, n, distance ? zero64 : measure, out, 0, distance ? measure : NULL);
+    t->maps->map[t->type](kernel, n, distance ? zeros : measure, out, 0, distance ? measure : NULL);
 }
 
 /* Divides counts of bits that differ by those of bits that are 1, of a row and of n columns: shares, whose 0 / 0 is
@@ -282,10 +278,8 @@ static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
                 divide(t->type, left[1], count, head + 2 * COLS, (char *)measure + c * size);
         }
         map_row(t, &kernel, n, measure, out);
-        if (p->sums != NULL && t->type == HINGE_F32)
-            t->maps->sum32(p->sums, p->row0 + r, n, out);
-        else if (p->sums != NULL)
-            t->maps->sum64(p->sums, p->row0 + r, n, out);
+        if (p->sums != NULL)
+            t->maps->sum[t->type](p->sums, p->row0 + r, n, out);
     }
 }
 

@@ -446,6 +446,6 @@ double hg_kernel_flat(const hinge_kernel *kernel, double slope)
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z)
 {
     double value;
-    hg_maps(1)->map64(kernel, 1, &dot, &value, norm_x, &norm_z);
+    hg_maps(1)->map[HINGE_F64](kernel, 1, &dot, &value, norm_x, &norm_z);
     return value;
 }

@@ -176,10 +176,7 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
             job.rows = HG_MIN(at_once, m - r);
             job.norm = p->left->norm != NULL ? (const char *)p->left->norm + job.row0 * size : NULL;
             job.out = to + r;
-            if (t->type == HINGE_F32)
-                t->maps->panel32(&job, panel, norms, c, HG_MIN(width, count - c));
-            else
-                t->maps->panel64(&job, panel, norms, c, HG_MIN(width, count - c));
+            t->maps->panel[t->type](&job, panel, norms, c, HG_MIN(width, count - c));
         }
     }
     return HINGE_OK;

@@ -195,20 +195,17 @@ void hg_panels_set_right(const struct hg_tiler *t, struct hg_right *right, void 
 
 /* differences.c: out [rows][hg_panel_cols], what the kernel sums (enum hg_difference) of vectors x, ld values apart,
  * and the columns of a panel; out is ld_out values a row. */
-typedef void hg_sums32(const float *x, size_t ld, size_t rows, const float *panel, size_t d, float *out, size_t ld_out);
-typedef void hg_sums64(const double *x, size_t ld, size_t rows, const double *panel, size_t d, double *out,
-                       size_t ld_out);
+typedef void hg_sum_differences(enum hg_difference what, const void *x, size_t ld, size_t rows, const void *panel,
+                                size_t d, void *out, size_t ld_out);
 struct hg_differences {
-    hg_sums32 *sums32[HG_DIFFERENCES];
-    hg_sums64 *sums64[HG_DIFFERENCES];
+    hg_sum_differences *sums[HG_TYPES];
 };
 
 /* few.c: out [rows][cols] = <x_r, z_c>, vectors of d features, ldx and ldz values apart; out is ld values a row. */
+typedef void hg_dots_of_few(const void *x, size_t ldx, size_t rows, const void *z, size_t ldz, size_t cols, size_t d,
+                            void *out, size_t ld);
 struct hg_few {
-    void (*dots32)(const float *x, size_t ldx, size_t rows, const float *z, size_t ldz, size_t cols, size_t d,
-                   float *out, size_t ld);
-    void (*dots64)(const double *x, size_t ldx, size_t rows, const double *z, size_t ldz, size_t cols, size_t d,
-                   double *out, size_t ld);
+    hg_dots_of_few *dots[HG_TYPES];
 };
 
 /* integer_tiles.c: whether sums over differences are made of the bits of such points. */

@@ -278,12 +278,9 @@ extern const struct hg_few GLUE(hg_few_, HG_LEVEL);
 const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .level = TEXT(HG_LEVEL),
     .number = NUMBER,
-    .map32 = map32,
-    .map64 = map64,
-    .panel32 = panel32,
-    .panel64 = panel64,
-    .sum32 = sum32,
-    .sum64 = sum64,
+    .map = { [HINGE_F32] = map32, [HINGE_F64] = map64 },
+    .panel = { [HINGE_F32] = panel32, [HINGE_F64] = panel64 },
+    .sum = { [HINGE_F32] = sum32, [HINGE_F64] = sum64 },
     .differences = &GLUE(hg_differences_, HG_LEVEL),
     .few = &GLUE(hg_few_, HG_LEVEL),
 #if NUMBER == 4

@@ -37,6 +37,13 @@ struct hg_sums;
 struct hg_differences;
 struct hg_few;
 
+/* Functions of which there is one for each type that values are made in, HINGE_F32 and HINGE_F64, by which tables of
+ * them are indexed; what is void is of the type. */
+enum { HG_TYPES = HINGE_F64 + 1 };
+typedef void hg_map(const hinge_kernel *kernel, size_t n, const void *dot, void *out, double norm, const void *norms);
+typedef void hg_map_panel(const struct hg_panel_job *job, const void *panel, const void *norms, size_t col, size_t n);
+typedef void hg_sum_values(const struct hg_sums *sums, size_t row, size_t n, void *values);
+
 struct hg_maps {
     const char *level; /* "plain", "v2", "v3", "v4" */
     int number;        /* 1 .. 4 */
@@ -47,15 +54,11 @@ struct hg_maps {
      * Matern: (1 + r) exp(-r) and (1 + r + r^2 / 3) exp(-r), r = sqrt(gamma d2); laplacian, chi2: exp(-gamma dot);
      * tanimoto: (1 - dot) / (1 + dot); dot is the sum of differences there, within [0, 1] for tanimoto. sigmoid:
      * tanh(gamma dot + coef0). NaN in gives NaN out. */
-    void (*map32)(const hinge_kernel *kernel, size_t n, const float *dot, float *out, float norm, const float *norms);
-    void (*map64)(const hinge_kernel *kernel, size_t n, const double *dot, double *out, double norm,
-                  const double *norms);
+    hg_map *map[HG_TYPES];
     /* Make tiles and sums by panel.h. panel: the n columns of one, from column `col` of the tile on; norms [n] are
      * theirs, or NULL. sum: the n values of a row, where they are there already. */
-    void (*panel32)(const struct hg_panel_job *job, const float *panel, const float *norms, size_t col, size_t n);
-    void (*panel64)(const struct hg_panel_job *job, const double *panel, const double *norms, size_t col, size_t n);
-    void (*sum32)(const struct hg_sums *sums, size_t row, size_t n, float *values);
-    void (*sum64)(const struct hg_sums *sums, size_t row, size_t n, double *values);
+    hg_map_panel *panel[HG_TYPES];
+    hg_sum_values *sum[HG_TYPES];
     const struct hg_differences *differences; /* maker.h */
     const struct hg_few *few;                 /* maker.h */
     hg_hamming_rows *counts;                  /* NULL below HG_COUNTS_LEVEL, and so the others: */

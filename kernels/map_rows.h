@@ -181,14 +181,17 @@ static struct OF(row) OF(prepare)(const hinge_kernel *kernel)
  * meet no map. */
 static OF(blocks_fn) *const OF(blocks)[] = { HG_MAPS(BLOCKS_OF)[HINGE_USER] = OF(linear) };
 
-/* Maps n entries (hg_maps.map32, map64): whole blocks in place, and the rest in a block filled up with 0, so that each
- * entry goes through the same arithmetic wherever it stands. */
-static void OF(map)(const hinge_kernel *kernel, size_t n, const REAL *dot, REAL *out, REAL norm, const REAL *norms)
+/* Maps n entries (hg_maps.map): whole blocks in place, and the rest in a block filled up with 0, so that each entry
+ * goes through the same arithmetic wherever it stands. */
+static void OF(map)(const hinge_kernel *kernel, size_t n, const void *dots, void *values, double norm,
+                    const void *squares)
 {
     OF(blocks_fn) *const blocks = OF(blocks)[kernel->type];
     struct OF(row) row = OF(prepare)(kernel);
     size_t done = n / BLOCK * BLOCK, rest = n - done;
-    row.norm = norm;
+    const REAL *dot = dots, *norms = squares;
+    REAL *out = values;
+    row.norm = (REAL)norm;
     blocks(&row, n / BLOCK, dot, out, norms);
     if (rest > 0) {
         REAL s[BLOCK] = { 0 }, z[BLOCK] = { 0 };

@@ -46,7 +46,7 @@ struct hg_sums {
     const uint64_t *ones; /* [rows * HG_ONES] a bit for each column, 1 where the value is to be 1; or NULL: none is */
 };
 
-/* Tells maps->panel32 and panel64 what to fill: out[r][col .. col + n) with the kernel values of row r and a panel's n
+/* Tells maps->panel what to fill: out[r][col .. col + n) with the kernel values of row r and a panel's n
  * columns. */
 struct hg_panel_job {
     const hinge_kernel *kernel;

@@ -198,11 +198,12 @@ static void OF(pad_coef)(const struct hg_sums *s, size_t col, size_t n, REAL *pa
         memcpy(padded + k * OF(WIDTH), (const REAL *)s->coef + k * s->ld + col, n * sizeof *padded);
 }
 
-/* Sums a row of n values that GEMM and the map have made (hg_maps.sum32, sum64), as panels do: in pieces of WIDTH
- * columns, the last filled up with coefficients of 0. */
-static void OF(sum)(const struct hg_sums *s, size_t row, size_t n, REAL *value)
+/* Sums a row of n values that GEMM and the map have made (hg_maps.sum), as panels do: in pieces of WIDTH columns, the
+ * last filled up with coefficients of 0. */
+static void OF(sum)(const struct hg_sums *s, size_t row, size_t n, void *values)
 {
     size_t done = n / OF(WIDTH) * OF(WIDTH), rest = n - done;
+    REAL *value = values;
     for (size_t c = 0; c < done; c += OF(WIDTH))
         OF(sum_row)(s, row, c, value + c, (const REAL *)s->coef + c, s->ld);
     if (rest > 0) {
@@ -258,10 +259,11 @@ OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) * side, con
     }
 }
 
-/* Makes a panel's n columns of all rows (hg_maps.panel32, panel64). All stretches but the last come first, and leave
- * their sums in j->sums; norms and coefficients of a panel that is not full are filled up with 0. */
-static void OF(panel)(const struct hg_panel_job *j, const REAL *panel, const REAL *norms, size_t col, size_t n)
+/* Makes a panel's n columns of all rows (hg_maps.panel). All stretches but the last come first, and leave their sums in
+ * j->sums; norms and coefficients of a panel that is not full are filled up with 0. */
+static void OF(panel)(const struct hg_panel_job *j, const void *columns, const void *norms, size_t col, size_t n)
 {
+    const REAL *panel = columns;
     enum { WIDTH = OF(WIDTH) };
     _Alignas(64) REAL padded[WIDTH] = { 0 }, padded_coef[2 * WIDTH];
     struct OF(panel_side) p = { norms, NULL, 0, col, n };

@@ -98,7 +98,7 @@ static void map_some(void *arg, int thread, size_t first, size_t end)
     for (size_t r = first; r < end; r++) {
         const double *dot = (const double *)(const void *)m->dots->k + r * m->dots->ld;
         double *to = (double *)(void *)m->to->k + r * m->to->ld;
-        m->map->maps->map64(&m->map->kernel, m->to->super.n, dot, to, norms != NULL ? norms[r] : 0, norms);
+        m->map->maps->map[HINGE_F64](&m->map->kernel, m->to->super.n, dot, to, norms != NULL ? norms[r] : 0, norms);
     }
 }
 

@@ -70,10 +70,7 @@ static void run(const struct slot *s, const hinge_kernel *args, size_t n, const 
     void *z = norms ? nn + start + 3 * size : NULL;
     hinge_kernel kernel = *args;
     kernel.type = kinds[s->kind];
-    if (s->f32)
-        s->maps->map32(&kernel, n, (float *)(void *)input, (float *)(void *)(to + start), (float)norm, z);
-    else
-        s->maps->map64(&kernel, n, (double *)(void *)input, (double *)(void *)(to + start), norm, z);
+    s->maps->map[s->f32 ? HINGE_F32 : HINGE_F64](&kernel, n, input, to + start, norm, z);
     for (size_t i = 0; i < sizeof to; i++)
         if (i < start || i >= start + n * size)
             assert_int_equal(to[i], 0xA5);
@@ -516,9 +513,9 @@ static void bench_maps(void)
                 a.type = kinds[kind];
                 for (int r = 0; r < REPEATS; r++)
                     if (slot < KINDS)
-                        maps->map32(&a, BENCH_N, d32, o32, 2, n32);
+                        maps->map[HINGE_F32](&a, BENCH_N, d32, o32, 2, n32);
                     else
-                        maps->map64(&a, BENCH_N, d64, o64, 2, n64);
+                        maps->map[HINGE_F64](&a, BENCH_N, d64, o64, 2, n64);
                 time[i] = (hg_now() - start) / REPEATS / BENCH_N * 1e9;
             }
             printf("%-5s %-10s f%d: %.3f ns\n", maps->level, kind_names[kind], slot < KINDS ? 32 : 64,

@@ -349,9 +349,9 @@ TEST(dot_products_of_few)
         if ((int)(k % 4) + 1 > hg_cpu_level(0))
             continue;
         if (f32)
-            few->dots32(x, d, rows, z, MOST, cols, d, out, LD);
+            few->dots[HINGE_F32](x, d, rows, z, MOST, cols, d, out, LD);
         else
-            few->dots64(x64, d, rows, z64, MOST, cols, d, out64, LD);
+            few->dots[HINGE_F64](x64, d, rows, z64, MOST, cols, d, out64, LD);
         for (size_t i = 0; i < ROWS * LD; i++) {
             size_t r = i / LD, c = i % LD;
             long double want = 0, size = 0;
