@@ -334,30 +334,41 @@ static void check_folds(struct job job, const char *way, double tolerance)
         assert_true(largest_difference(one, truth, n) <= tolerance);
 }
 
-TEST(test_folds)
+/* Examples of two classes, of three, and with targets, and weights of which some are 0. */
+struct examples {
+    struct set two, three, line;
+    double *weights;
+};
+
+static struct examples examples_of(uint64_t seed, size_t n, double noise)
 {
     const double labels[] = { 4, -1, 2 };
+    struct examples e = { set_two_class(seed, n, 5, 2), set_blobs(seed + 1, n, 4, 3, labels, noise),
+                          set_regression(seed + 2, n - 100, 4), get(n, sizeof *e.weights) };
+    for (size_t i = 0; i < n; i++)
+        e.weights[i] = i % 7 == 0 ? 0 : 0.5 + (double)(i % 5);
+    return e;
+}
+
+TEST(test_folds)
+{
     const hinge_scaling unit = { .lower = 0, .upper = 1 };
-    struct set set = set_two_class(7100001, 900, 5, 2), blobs = set_blobs(7100002, 900, 4, 3, labels, 1.5);
-    struct set line = set_regression(7100003, 800, 4);
-    double weights[900];
-    for (size_t i = 0; i < 900; i++)
-        weights[i] = i % 6 == 0 ? 0 : 0.5 + (double)(i % 5);
-    struct job job = job_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.2), 10));
+    struct examples e = examples_of(7100001, 900, 1.5);
+    struct job job = job_of(&e.two, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.2), 10));
     check_folds(job, "5 folds from its solution", 0);
-    job.set = &blobs;
+    job.set = &e.three;
     check_folds(job, "5 folds from its solution", 0);
     job.params.multiclass = HINGE_ONE_VS_REST;
     check_folds(job, "5 folds from its solution", 0);
-    job.weights = weights;
+    job.weights = e.weights;
     check_folds(job, "5 folds in turn", 0);
     job.params.scaling = &unit;
     job.params.kernel.gamma = 3;
     check_folds(job, "5 folds in turn", 0);
-    job = job_of(&set, params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.2), 1));
+    job = job_of(&e.two, params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.2), 1));
     job.params.nu = 0.3;
     check_folds(job, "5 folds in turn", 0);
-    job = job_of(&line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1));
+    job = job_of(&e.line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1));
     check_folds(job, "5 folds from its solution", 5e-3);
 }
 
@@ -410,25 +421,20 @@ static void check_calibration(struct job job)
 
 TEST(test_calibration)
 {
-    const double labels[] = { 4, -1, 2 };
     const hinge_scaling unit = { .lower = 0, .upper = 1 };
-    struct set set = set_two_class(7100005, 400, 4, 2), blobs = set_blobs(7100006, 400, 4, 3, labels, 2);
-    struct set line = set_regression(7100007, 300, 4);
-    double weights[400];
-    for (size_t i = 0; i < 400; i++)
-        weights[i] = i % 7 == 0 ? 0 : 0.5 + (double)(i % 5);
-    struct job job = job_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2));
+    struct examples e = examples_of(7100005, 400, 2);
+    struct job job = job_of(&e.two, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2));
     check_calibration(job);
-    job.set = &blobs;
+    job.set = &e.three;
     check_calibration(job);
     job.params.multiclass = HINGE_ONE_VS_REST;
-    job.weights = weights;
+    job.weights = e.weights;
     job.params.scaling = &unit; /* each fold has its own */
     check_calibration(job);
-    job = job_of(&blobs, params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.3), 1));
+    job = job_of(&e.three, params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.3), 1));
     job.params.nu = 0.3;
     check_calibration(job);
-    check_calibration(job_of(&line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1)));
+    check_calibration(job_of(&e.line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1)));
 }
 
 static void check_failing(struct job job)
