@@ -548,22 +548,6 @@ TEST(labels_kept_apart)
     }
 }
 
-TEST(kernel_overflows)
-{
-    struct set set = set_two_class(5, 60, 3, 1);
-    set_multiply(&set, 1e30);
-    hinge_params params = params_of(HINGE_C_SVC);
-    params.kernel = hinge_kernel_polynomial(20, 1, 0);
-    for (int precision = 0; precision <= 2; precision++) {
-        hinge_report report;
-        params.precision = (hinge_precision)precision;
-        hinge_model *model = fit(&set, &params, &report);
-        assert_int_equal(report.outcome, HINGE_NONFINITE);
-        for (size_t i = 0; i < hinge_model_n_sv(model); i++)
-            assert_true(isfinite(hinge_model_coef(model)[i]));
-    }
-}
-
 /* A warm start that is no number is refused. */
 TEST(nonfinite_start)
 {
