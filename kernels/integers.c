@@ -333,13 +333,9 @@ static hinge_status copy_codes(struct hg_integers *n, const struct hg_points *po
     return HINGE_OK;
 }
 
-struct summing {
-    const struct hg_integers *n;
-};
-
 static void sum_some(void *arg, int thread, size_t first, size_t end)
 {
-    const struct hg_integers *n = ((const struct summing *)arg)->n;
+    const struct hg_integers *n = arg;
     (void)thread;
     for (size_t i = first; i < end; i++) {
         size_t row = n->order != NULL ? n->order[i] : i;
@@ -364,7 +360,7 @@ static hinge_status sum_rows(struct hg_integers *n, size_t rows, int threads, hi
 {
     hinge_status status = HG_MAKE(err, "sums of rows", HG_ARRAY(n->square, rows), HG_ARRAY(n->sum, rows));
     if (status == HINGE_OK)
-        hg_share(threads, n->n, POINTS, sum_some, &(struct summing){ n });
+        hg_share(threads, n->n, POINTS, sum_some, n);
     return status;
 }
 
