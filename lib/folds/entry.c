@@ -54,15 +54,6 @@ static hinge_status train_whole(struct hg_peers *peers, hinge_model **model, con
     return HINGE_OK;
 }
 
-hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                         hinge_report *report, hinge_error *err)
-{
-    hinge_status status = HINGE_OK;
-    HG_TEAM(hg_params_team(params, x, y, 1))
-    status = train_whole(NULL, model, x, y, NULL, params, report, err);
-    return status;
-}
-
 hinge_status hg_train_by_peers(struct hg_peers *peers, hinge_model **model, const hinge_matrix *x, const double *y,
                                const hinge_params *params, hinge_report *report, hinge_error *err)
 {
@@ -70,6 +61,12 @@ hinge_status hg_train_by_peers(struct hg_peers *peers, hinge_model **model, cons
     HG_TEAM(hg_params_team(params, x, y, 1))
     status = train_whole(peers, model, x, y, NULL, params, report, err);
     return status;
+}
+
+hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                         hinge_report *report, hinge_error *err)
+{
+    return hg_train_by_peers(NULL, model, x, y, params, report, err);
 }
 
 hinge_status hinge_train_many(hinge_model **model, const hinge_matrix *x, const hinge_targets *targets,
