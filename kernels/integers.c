@@ -268,8 +268,9 @@ static void code_some(void *arg, int thread, size_t first, size_t end)
 }
 
 /* Reads some rows, from all over the points, and finds the grid of their values, a rough one if need be: the one whose
- * values are nearest to their places. The first reading tells their range, of which a step is no less than a 256th and
- * what find_grid lets values be off their places next to nothing: real numbers then show after some twenty values. */
+ * values are nearest to their places. The first reading tells their range. A step of a grid is a 256th of it at least,
+ * and find_grid lets values be off their places by next to nothing: so two values that are neither equal but for that,
+ * nor a step apart, are on no grid, and real numbers show such a pair after some twenty values. */
 static bool sample_grid(const struct hg_points *points, double *x, bool rough, struct hg_grid *grid)
 {
     size_t d = points->x.cols, rows = HG_MIN(points->n, (size_t)SAMPLE);

@@ -28,7 +28,7 @@ struct hg_tiler {
     hinge_dtype type;
     size_t d;
     bool dense;        /* rows go by panels with their zeros (hg_lists_are_dense); hg_tiler_choose's */
-    hinge_maker asked; /* for, by the caller */
+    hinge_maker asked; /* the one that the caller asks for */
     /* A source of rows sets the rest itself. */
     const struct hg_maker *maker; /* hg_tiler_choose's */
     double close; /* of_distance, by GEMM in f64: squared distances below this, and what their rounding may be, are
@@ -94,7 +94,7 @@ struct hg_maker {
     hinge_maker asked;            /* the word by which a caller asks for it */
     enum hg_kernel_source source; /* of the kernels that it is for; dot products where a row does not say */
     bool keeps;                   /* its right sides take so long to make that they are kept for the next time */
-    bool exact;                   /* RBF: equal points are found to be so, and norms are not needed */
+    bool exact;        /* of the distance: equal points have the value 1 by itself, and no norms are needed */
     bool plain;        /* its sides are vectors as they are: where points lie like that they are not copied */
     size_t most_rows;  /* of a part of a tile */
     size_t whole_cols; /* of every tile; 0: as many as cache and points have room for, */

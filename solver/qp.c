@@ -3,7 +3,7 @@
  * beta is worth (objective, gap), then bias and violation.
  *
  * Every function is a plain loop over all entries by one thread, in ascending order, so that its bits depend on the
- * problem alone. Inner loops of the solvers use the inline functions of qp.h, or their own (smo/loops.c).
+ * problem alone. Inner loops of the solvers use the inline functions of qp.h, or their own (solver/smo/loops.c).
  *
  * Rounding decides in three places here, each with its own measure: an entry counts as at its bound within 8 roundings
  * of the largest beta (hg_qp_tidy), a sum as reached within 1e-12 of the sum of sizes (settle_sum), a sum of beta as 0

@@ -111,7 +111,7 @@ static void against_libsvm(void **state)
     assert_near(largest, 0, 1e-3);
 }
 
-/* ---- Published values (USERS.md (c)) ----------------------------------------------------------------------------- */
+/* ---- Published values -------------------------------------------------------------------------------------------- */
 
 static struct set heart(void)
 {

@@ -2,7 +2,7 @@
  * What the subcommands of hinge share: messages, files written whole, JSON and scores are in common.c, options in
  * options.c, data files in data.c. Each command has its name's file; beside them
  *
- *   train    online.c: perceptron and sgd; train_report.c: what is told
+ *   train    train_online.c: perceptron and sgd; train_targets.c: several targets; train_report.c: what is told
  *   grid     grid_file.c: the file of points; grid_report.c: what is told
  *   report   recall.c: how a model was trained; report_print.c: what is told
  *   explain  explain_picture.c: the pictures

@@ -11,8 +11,9 @@
 struct hg_job;
 struct hg_peers;
 
-/* Who trains and predicts in place of this process: a job, by params of its training. *model: NULL, and then the one
- * trained, to be freed on failure too; or the job's own. */
+/* Trains and predicts for a process that does not have the values of rows, which others have: a job, by the params of
+ * its training. *model: the job's own, or NULL, which becomes the model that is trained; the caller frees that one, on
+ * failure too. */
 struct hg_others {
     hinge_status (*hold_out)(struct hg_others *others, struct hg_job *job, const hinge_params *params,
                              hinge_model **model, hinge_error *err);
@@ -37,8 +38,9 @@ struct hg_jobs {
 /* Runs jobs 0 .. n_jobs - 1 until one fails; *by_side (may be NULL) tells whether side by side. */
 hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err);
 
-/* With peers, once jobs are run: agrees on a status, and then brings all what each has, in their order: *all of *total
- * bytes, to be freed. mine: NULL where there was no memory for it. */
+/* Is called by all peers once their jobs have run: they agree on a status, and if it is OK each gets what all of them
+ * have, in the order of their ranks: *all, of *total bytes, to be freed. mine: this one's part, or NULL where there was
+ * no memory for it. */
 hinge_status hg_jobs_collect(struct hg_jobs *jobs, hinge_status status, const void *mine, size_t bytes, void **all,
                              size_t *total, const hinge_error *err);
 
@@ -60,8 +62,8 @@ struct hg_job {
     size_t number;
     int threads;
     const double *y; /* of all rows of x */
-    bool copy;       /* train on a copy of the rows, as it must be where a class of y is missing among them (beta0
-                      * is then not used), not with weights of 0 for others */
+    bool copy; /* train on a copy of the rows, without beta0, and not on all rows with weights of 0 for the others:
+                * needed where a class of y is missing among the job's rows */
     hinge_params params;
     hinge_model *model;  /* NULL: the training's; otherwise it predicts, and nothing is trained */
     double first;        /* the label of the model's first class */

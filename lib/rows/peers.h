@@ -3,7 +3,7 @@
  * of rows: of a sum of rows each has the columns of some tiles made, and then all bring each other theirs. Tiles are
  * dealt in turn, and what a tile's values are does not depend on how many processes there are. So all come to the same
  * bits, and to those that one process alone has. The library knows no way to reach a process: whoever opens a training
- * by peers gives the verbs (mpi/shared.c; test/test_peers.c has threads).
+ * by peers gives the verbs (mpi/shared.c).
  */
 #ifndef HG_PEERS_H
 #define HG_PEERS_H

@@ -2,7 +2,7 @@
  * Fields: the points of all rows, as all folds have them or as the one fold has them whose scaling is its own, and the
  * kernel rows over these points that folds share, in f32, or in f64 where rounding shows. Read select.h and
  * solver/smo/many.h before. A field is made once (hg_fields_init); its kernel changes with the points of the grid
- * (hg_fields_take), and the type of its rows where their rounding shows (hg_field_widens). Rows that folds share are
+ * (hg_fields_take), and the type of its rows where their rounding shows (hg_field_looks). Rows that folds share are
  * made once, so that a grid makes hardly more rows than its trainings have different support vectors (doc/tried.md).
  * Folds that are scaled each by itself (params.scaling without ranges) share nothing: each has a field of its own.
  */
@@ -293,8 +293,9 @@ static hinge_status mend(const struct hg_selecting *s, struct hg_part *part, hin
     return HINGE_OK;
 }
 
-/* Where errors may be as large as eps, they are measured, unless the solution was judged by them; those elsewhere are
- * taken for twice as large, and half of eps is what held-out rows may be off by. */
+/* Measures errors where they may be as large as eps, unless the solution was judged by rows in f64 already. Errors at
+ * points that are not measured are taken for twice as large, and held-out rows may be off by half of eps: so four times
+ * the measured error is compared with eps. */
 hinge_status hg_field_looks(const struct hg_selecting *s, struct hg_part *part, bool *widens, hinge_error *err)
 {
     struct hg_field *field = hg_part_field(s, part);

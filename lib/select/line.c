@@ -523,10 +523,10 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
     return status;
 }
 
-/* Looks whether rows in f32 are too coarse for some of the coefficients. If they are, *again is set, the kernel is
- * opened again with rows in f64, and these folds are to be solved again by them, with gradients made anew. A look at
- * the starts already saves regression at a large C most of its time (doc/tried.md). With HINGE_PRECISION_F32 rows stay,
- * and gradients alone are made anew. */
+/* Looks whether rows in f32 are too coarse for some of the coefficients. If they are, *again is set and the kernel is
+ * opened again with rows in f64; the caller solves these folds again by them, with gradients made anew. A look that
+ * comes before the folds are solved, at their starts, spares regression at a large C most of its time (doc/tried.md).
+ * With HINGE_PRECISION_F32 rows stay as they are, and gradients alone are made anew. */
 static hinge_status widen(struct hg_selecting *s, hinge_grid_point *point, bool *again, hinge_error *err)
 {
     hinge_status status = HINGE_OK;

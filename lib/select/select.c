@@ -19,7 +19,8 @@ enum { SMALL_DATA = 100000 }; /* values: folds of regression are trained nearly 
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
-/* Makes parameters that any training takes of those given: what the grid names is checked point by point. */
+/* Returns the parameters given, with values that any training takes in place of those that the grid tries: these are
+ * checked point by point (check_point). */
 static hinge_params template_of(const hinge_params *given, const hinge_select_options *o)
 {
     hinge_params p = *given;
@@ -89,10 +90,11 @@ static double unit_of(const struct hg_selecting *s)
     return pr->task->regresses ? hg_deviation(s->y, pr->order, pr->data.n) : 1;
 }
 
-/* Returns to what folds are trained at first where nobody says: to 0.1, and in regression to a quarter of the targets'
- * standard deviation where that is less, or a tolerance as wide as the targets would end all folds before they begin;
- * to a thousandth of it where data are small, as there is no bound on what a violation makes of rows that are far from
- * all others. (But for those of C-SVC they go on from there: refine.c.) */
+/* Returns the eps that folds are trained to at first where the caller names none: 0.1. In regression it is a quarter of
+ * the targets' standard deviation where that is less, since a tolerance as wide as the targets would end all folds
+ * before they begin; and a thousandth of it where data are small, as there is no bound on what a violation makes of
+ * rows that are far from all others. From there all tasks but C-SVC go on to a finer eps where that matters
+ * (refine.c). */
 static double usual_eps(const struct hg_selecting *s)
 {
     double share = (double)s->rows * (double)s->x.cols <= SMALL_DATA ? 1e-3 : 0.25;
@@ -170,8 +172,9 @@ static hinge_status train_folds(struct hg_selecting *s, hinge_grid_point *point,
     return status;
 }
 
-/* Folds that were left out where points of the line were dropped as those that cannot win, go through these points
- * first: they then find here what they would have found if none had been dropped, and the winner is the same. */
+/* Points of the line that were dropped, as they cannot win, have folds that were not trained. Trains these folds at
+ * those points first: each then starts at this point from what it would have started from if nothing had been dropped,
+ * and the winner is the same. */
 static hinge_status catch_up(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,
                              hinge_error *err)
 {

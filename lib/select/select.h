@@ -23,7 +23,7 @@
 
 #include <hinge/select.h>
 
-/* Points, and kernel rows that problems share. Its parts are its own, made by field.c. */
+/* Points, and the kernel rows over them that the problems of folds share. field.c makes and frees it. */
 struct hg_field {
     struct hg_scaled scaled;   /* the rows */
     struct hg_problem problem; /* all of them, weight 0 too; weights are those of classes alone; with the parameters of
@@ -34,10 +34,10 @@ struct hg_field {
     bool goes_whole;                   /* the Gram matrix is made whole, in f64, for all folds and all C */
     struct hg_whole whole, *own_whole; /* then, and its views: [threads] by one each; empty otherwise */
     struct hg_whole dots;   /* the matrix of dot products that it is made of; empty: of each kernel by itself */
-    bool open;              /* these are there: */
-    struct hg_shared rows;  /* of the kernel in hand */
-    bool checks;            /* these are there: */
-    struct hg_shared exact; /* the same in f64, for errors of f32 */
+    bool open;              /* a kernel is in hand, */
+    struct hg_shared rows;  /* and these are its rows */
+    bool checks;            /* rows are in f32, */
+    struct hg_shared exact; /* and these are the same in f64, by which their error is measured */
 };
 
 /* A two-class problem of a fold, and its solution at the last point of the line. */
@@ -50,18 +50,18 @@ struct hg_part {
     double C, nu, sums[2], eps; /* that it was solved with */
     double looked_at;           /* violation of a regression at the last look (refine.c), NaN: not looked at */
     uint64_t steps;             /* that it took at this point of the line, */
-    double work;                /* and its work, as hg_turns counts it; what it had when it was looked at last: */
-    struct hg_look look;
-    bool begun, absent; /* there is a solution; the fold has no such problem */
-    bool g_is_coarse;   /* g is by rows in f32, and those in hand are f64 */
-    bool undivided;     /* nu-SVC: there is no margin, at any nu, by which decision values could be divided */
+    double work;                /* and its work, as hg_turns counts it */
+    struct hg_look look;        /* what it had come to when a solver was last asked whether it gains */
+    bool begun, absent;         /* there is a solution; the fold has no such problem */
+    bool g_is_coarse;           /* g is by rows in f32, and those in hand are f64 */
+    bool undivided;             /* nu-SVC: there is no margin, at any nu, by which decision values could be divided */
     struct hg_many_problem many;
 };
 
 struct hg_selecting;
 
-/* Who trains folds in place of this process, which has the labels and weights of rows alone: `train` makes
- * s->decisions of the rows that a fold of a point holds out, and the point's outcome. */
+/* Trains folds for a process that has the labels and weights of rows, and not their values, which other processes have.
+ * `train` fills in s->decisions of the rows that a fold of a point holds out, and the point's outcome. */
 struct hg_select_others {
     void *arg;
     hinge_status (*train)(void *arg, struct hg_selecting *s, hinge_grid_point *point, size_t fold, hinge_error *err);
@@ -136,11 +136,11 @@ static inline size_t hg_repeat_of(const struct hg_selecting *s, size_t fold)
 
 /* Makes out->points, waiting, in the order of the table. */
 hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err);
-/* Makes order[n_points]: points of one kernel together, kernels from the middle outwards, C rising (nu likewise). */
 struct hg_turn {
-    size_t turn; /* of the point's kernel */
+    size_t turn; /* place of the point's kernel in the order in which kernels are tried */
     hinge_grid_point *point;
 };
+/* Makes order[n_points]: points of one kernel together, kernels from the middle outwards, C rising (nu likewise). */
 void hg_grid_order(const struct hg_selecting *s, struct hg_turn *order);
 /* Say whether both points have the same kernel; and all the same but for C or nu. */
 bool hg_same_kernel(const hinge_grid_point *a, const hinge_grid_point *b);

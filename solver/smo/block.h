@@ -17,7 +17,8 @@
 struct hg_run; /* run.h */
 struct hg_smo_result;
 
-/* Points that are one working set, at first, where nobody said how many it has: a step needs no rows then. */
+/* A problem of so many points, or fewer, has all of them in its working set at first, unless the caller names another
+ * size: its steps then need no rows. */
 enum { HG_FEW_POINTS = 512 };
 
 /* What a run goes by; all 0 but eps, threads and cpu_level is a plain run that keeps no rows, does not shrink, and
@@ -36,7 +37,7 @@ struct hg_smo_options {
     bool symmetric;      /* the kernel is known to be */
     bool warm;           /* the start may be a solution */
     const double *g;     /* [n] K beta of the start, by these rows; NULL: it is to be made */
-    bool close;          /* the start nearly solves the problem and g was verified in f64, so few points violate */
+    bool close;          /* the start nearly solves the problem: few points violate, and W draws others in */
     bool f64_follows;    /* where rows are too coarse, the caller goes on by rows in f64 */
     size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
     struct hg_halt halt; /* stop may be NULL */

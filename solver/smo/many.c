@@ -55,7 +55,7 @@ hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_
     return status == HINGE_OK ? status : hg_fail(err, status, "the kernel failed on the diagonal");
 }
 
-/* Counts what the solutions have marked (lane_end): how many different rows any of them needs. */
+/* Counts what the solutions have marked (hg_lane_end): how many different rows any of them needs. */
 size_t hg_many_supports(const struct hg_many *many)
 {
     size_t count = 0;

@@ -48,12 +48,12 @@ struct hg_many {
     size_t n;                /* points */
     double *diagonal, *size; /* [n] K(x, x), and by what its rounding is measured (hg_rows_diagonal) */
     uint8_t *supports;       /* [n] a support vector of some problem's solution */
-    size_t kept_bytes;       /* by lanes of problems that are solved, */
-    size_t most_bytes;       /* and by those that were in work at once, at most */
+    size_t kept_bytes;       /* that lanes of solved problems hold */
+    size_t most_bytes;       /* that lanes in work have held at once, at most */
     double seconds;          /* that rows took to be made */
-    /* or NULL: [threads] the kernel in f64, by one thread each, by which g is judged; set after hg_many_take. Where it
-     * may matter, a problem converges only where these prove it, as in a run of its own, and g at points that they were
-     * not asked for seems off by at most half of eps */
+    /* [threads] the kernel in f64, by one thread each; or NULL. Set after hg_many_take. Where the rows' rounding may
+     * matter, a problem has converged only once these rows prove it, as in a run of its own, and once g at the points
+     * that they were not asked for seems to be off by half of eps at most */
     struct hg_rows **exact;
     double value_error; /* of the rows' values; of several errors of random sign, a share of it */
     bool corrects;      /* g that rows in f32 make too coarse is made anew by exact; otherwise the problem ends so */

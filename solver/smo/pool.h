@@ -13,8 +13,8 @@ struct hg_pool {
     struct hg_rows *rows; /* of all points */
     size_t n;             /* points */
     struct hg_cache cache;
-    uint64_t round;    /* of asking: what it asked for stays */
-    size_t n_in_use;   /* rows that it asked for */
+    uint64_t round;    /* number of the round of asking, whose rows stay until it is over, */
+    size_t n_in_use;   /* and how many rows it has asked for */
     uint8_t *was_made; /* [n] */
     uint32_t *lacking; /* [n_lacking] points whose rows were asked for and are to be made, */
     size_t n_lacking;

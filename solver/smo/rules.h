@@ -11,24 +11,24 @@
 #include "lib/base/base.h"
 
 enum {
-    HG_LOOK = 32,          /* rounds, after which the error of rows that are not exact is looked at */
-    HG_STALL_ROUNDS = 200, /* without progress; */
-    HG_STALL_WHOLE = 20,   /* where each is a run over all points, */
-    HG_STALL_LOOKS = 40,   /* or where they take the work of so many looks back */
-    HG_CHECKS = 8,         /* that find the violation larger than it seemed, before the gradient is made anew */
+    HG_LOOK = 32,          /* rounds from one look at the error of rows that are not exact to the next */
+    HG_STALL_ROUNDS = 200, /* rounds without progress after which a run has stalled; it has after fewer, */
+    HG_STALL_WHOLE = 20,   /* where each of them is a run over all points, */
+    HG_STALL_LOOKS = 40,   /* or where they took the work of so many looks back */
+    HG_CHECKS = 8,         /* checks that find the violation larger than it seemed; then the gradient is made anew */
     HG_MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
 };
 
-/* A violation is less than another one, and not by rounds that lead to and fro, below this share of it. */
+/* A violation counts as less than another one below this share of it: rounds that lead to and fro differ by less. */
 #define HG_BETTER 0.999
-/* The violation in f64 may be so many eps where rounding is what keeps it from 1. */
+/* The violation in f64 may be so many times eps where rounding is what keeps it above eps. */
 #define HG_SLACK 1.05
-/* Where g is off by an error, a violation is known but for twice the error, and a tenth of that. */
+/* Where g is off by an error, a violation, which is a difference of two entries, is off by twice the error; and a tenth
+ * of that is allowed for on top. */
 #define HG_ERROR_SHARE 2.2
 /* A goal below this share of eps costs more than a new gradient. */
 #define HG_LEAST_TARGET 0.25
-/* Takes a difference of objectives of so many times their noise for more than noise: the noise itself is an
- * estimate. */
+/* Objectives differ for certain where they do by so many times their noise, which itself is an estimate. */
 #define HG_CERTAIN 32.0
 /* The noise of an objective, a share of it, where it was not measured. */
 #define HG_USUAL_NOISE (1e-9 / HG_CERTAIN)

@@ -71,14 +71,14 @@ struct hg_w {
     struct hg_move *moved;       /* [q] points whose beta changed */
     size_t n_moved;
     double decrease;     /* of the objective in this round, by K_WW */
-    struct hg_face face; /* for what steps of two entries do not get done with; made when it is first needed */
+    struct hg_face face; /* solves W by systems where steps of two entries are too many; made when first needed */
     size_t face_bytes;
-    bool halves;  /* it was all points, and steps did not get done with it: half of it is the next */
-    int unsolved; /* rounds since rows were looked at last that did not get done with W */
+    bool halves;  /* W was all points, and there were too many steps for it: the next W has half of them */
+    int unsolved; /* rounds in which W was not solved, since rows were looked at last */
 };
 
-/* Knows how wrong g is, which rows in f32 make so: their errors add up in the gradients of points that are not in W. At
- * the end it is made exact where it decides. */
+/* Tells how wrong g is. Rows in f32 make it so: their errors add up in the gradients of points that are not in W. At
+ * the end of a run g is made exact where it decides. */
 struct hg_doubts {
     double *diagonal;            /* [n] K(x_i, x_i), by point */
     uint32_t point[HG_DOUBTFUL]; /* those whose values rounding alters most: always measured; there where n is more */

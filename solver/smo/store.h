@@ -15,10 +15,10 @@
 
 enum { HG_SMALL = 4096 }; /* points: their rows mostly stay in the processor's cache */
 
-/* Are rows worth keeping, whose values cost so much, in reads? Reading one from memory, and the first touch of its
- * place, cost as much as making one of some 45 dense features anew (measured, two threads; more of them share the same
- * memory), half of that where all rows together are of a few 100 MB. Those of few points stay in a processor's
- * cache. */
+/* Says whether rows of n points are worth keeping. cost: of making a value, in reads of one. Reading a value from
+ * memory, and the first touch of its place, take as long as making one of some 45 dense features (measured with two
+ * threads; more of them share the same memory), and half as long where all rows together are a few 100 MB. Rows of few
+ * points stay in a processor's cache. */
 static inline bool hg_keeps_rows(double cost, size_t n)
 {
     return cost > 4 || (cost > 2 && (double)n < cost * HG_SMALL) || (n <= HG_SMALL && !hg_is_cheap(cost));
@@ -76,7 +76,7 @@ hinge_status hg_store_begin(struct hg_store *store, const uint32_t *point, const
 /* Returns how sums go by other sources, or without the cache: with the same adders, halt and limit of sums in f32. */
 struct hg_how hg_store_how(const struct hg_store *store);
 
-/* Returns the work of making all rows anew that are held, as that of a sum, for all columns. */
+/* Returns the work of making all rows that are held anew, counted as that of a sum is (hg_store.work). */
 double hg_store_worth(const struct hg_store *store);
 
 /* Tells the result what was held. */
