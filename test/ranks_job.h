@@ -1,4 +1,4 @@
-/* A training, or a cross-validation, by ranks that are threads (test/ranks.h): what they are given, and what comes out. */
+/* A training or cross-validation by ranks that are threads (test/ranks.h): what they are given, and what comes out. */
 #ifndef TEST_RANKS_JOB_H
 #define TEST_RANKS_JOB_H
 
