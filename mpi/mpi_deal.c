@@ -163,7 +163,7 @@ static size_t head_bytes(const struct hm_own *own)
     return sizeof(struct head) + own->starts * sizeof *own->start;
 }
 
-static size_t row_bytes(const struct hm_own *own)
+size_t hm_row_bytes(const struct hm_own *own)
 {
     return head_bytes(own) + (own->pr.data.d * hg_size_of(own->type) + 7) / 8 * 8;
 }
@@ -171,7 +171,7 @@ static size_t row_bytes(const struct hm_own *own)
 static void write_row(const struct deal *d, size_t i, struct head head, char *to)
 {
     const struct hm_own *own = d->own;
-    memset(to, 0, row_bytes(own));
+    memset(to, 0, hm_row_bytes(own));
     memcpy(to, &head, sizeof head);
     for (size_t p = 0; p < own->starts; p++)
         memcpy(to + sizeof head + p * sizeof(double), &own->pr.params.beta0[p * d->x->rows + i], sizeof(double));
@@ -181,8 +181,17 @@ static void write_row(const struct deal *d, size_t i, struct head head, char *to
         hg_put(to, own->type, c, value_of(d, i, c));
 }
 
-/* Takes a row to its place among own points, and returns that. */
-static size_t take_row(const struct hm_net *net, struct hm_own *own, const char *from)
+void hm_write_row(const struct hm_own *own, size_t i, char *to)
+{
+    const struct head head = { own->number[i], own->row[i], own->y[i], own->weight[i] };
+    size_t starts = own->starts * sizeof *own->start;
+    memset(to, 0, hm_row_bytes(own));
+    memcpy(to, &head, sizeof head);
+    memcpy(to + sizeof head, own->start + i * own->starts, starts);
+    hg_points_pack(&own->points, NULL, i, 1, own->type, to + sizeof head + starts, own->pr.data.d);
+}
+
+size_t hm_take_row(const struct hm_net *net, struct hm_own *own, const char *from)
 {
     struct head head;
     size_t c, ranks = (size_t)net->ranks, size = hg_size_of(own->type);
@@ -210,7 +219,7 @@ static size_t rank_of(const struct deal *d, size_t k)
 static hinge_status exchange_rows(struct deal *d, size_t first, size_t end, hinge_error *err)
 {
     const struct hm_own *own = d->own;
-    size_t ranks = (size_t)d->net->ranks, bytes = row_bytes(own), total = 0, used = 0;
+    size_t ranks = (size_t)d->net->ranks, bytes = hm_row_bytes(own), total = 0, used = 0;
     uint64_t *out = d->net->out;
     void *all;
     memset(out, 0, ranks * sizeof *out);
@@ -236,7 +245,7 @@ static hinge_status exchange_rows(struct deal *d, size_t first, size_t end, hing
         }
     hinge_status status = hm_exchange(d->net, send, &all, &total, err);
     for (size_t at = 0; status == HINGE_OK && at < total; at += bytes)
-        (void)take_row(d->net, d->own, (const char *)all + at);
+        (void)hm_take_row(d->net, d->own, (const char *)all + at);
     hg_free(send);
     hg_free(all);
     return status;
@@ -259,7 +268,7 @@ static hinge_status deal_rows(struct deal *d, hinge_error *err)
 {
     struct hm_own *own = d->own;
     size_t ranks = (size_t)d->net->ranks;
-    size_t batch = HG_MAX(AT_ONCE / ranks / row_bytes(own), (size_t)1);
+    size_t batch = HG_MAX(AT_ONCE / ranks / hm_row_bytes(own), (size_t)1);
     struct hm_sum sum = { 0 };
     own->stride = (own->pr.data.d + 15) / 16 * 16;
     bool ok = make_rows(own) && HG_ROOM(HG_ARRAY(d->head, HG_MIN(batch, d->x->rows)), HG_ARRAY(d->place, ranks));
@@ -377,7 +386,7 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
     return hm_agree(d->net, status, err);
 }
 
-static void fill_floats(struct hm_own *own)
+void hm_fill_floats(struct hm_own *own)
 {
     for (size_t i = 0; own->type == HINGE_F64 && i < own->n; i++)
         for (size_t c = 0; c < own->pr.data.d; c++)
@@ -422,7 +431,7 @@ static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile
     own->tile = (tile > 0 ? (tile + HG_TILE_COLS - 1) / HG_TILE_COLS : 4) * HG_TILE_COLS;
     lay_tiles(d->net, own);
     HG_TRY(deal_rows(d, err));
-    fill_floats(own);
+    hm_fill_floats(own);
     measure_points(d->net, own);
     return hm_find_counts(d->net, own, err);
 }
@@ -441,12 +450,43 @@ hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const doub
     return status;
 }
 
-void hm_own_free(struct hm_own *own)
+/* ---- one problem alone ------------------------------------------------------------------------------------------- */
+
+hinge_status hm_alone_init(struct hm_own *alone, const struct hm_own *all, size_t problem, hinge_error *err)
+{
+    size_t a, b, groups = all->n_groups;
+    const size_t *start = all->pr.start;
+    hg_problem_pair(&all->pr, problem, &a, &b);
+    *alone = *all;
+    alone->x = NULL;
+    alone->x32 = NULL;
+    alone->number = NULL;
+    alone->n = hg_problem_size(&all->pr, problem);
+    HG_TRY(HG_MAKE(err, "classes", HG_ZEROS(alone->begin, groups + 1)));
+    for (size_t c = 0; c < groups; c++)
+        alone->begin[c + 1] = alone->begin[c] + (c == a || c == b ? start[c + 1] - start[c] : 0);
+    return make_rows(alone)
+               ? HINGE_OK
+               : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows of %zu features", alone->n, all->pr.data.d);
+}
+
+static void free_rows(struct hm_own *own)
 {
     if (own->x32 != own->x)
         hg_free(own->x32);
     hg_free(own->x);
     hg_free(own->number);
+}
+
+void hm_alone_free(struct hm_own *alone)
+{
+    free_rows(alone);
+    hg_free(alone->begin);
+}
+
+void hm_own_free(struct hm_own *own)
+{
+    free_rows(own);
     hg_free(own->first_tile);
     hg_free(own->kind.common);
     hinge_scaling_free(&own->scaling);

@@ -36,6 +36,18 @@ struct hm_own {
 hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                      size_t tile, struct hm_own *own, hinge_error *err);
 void hm_own_free(struct hm_own *own);
+
+/* Make room for what a rank has that alone has all points of a two-class problem: they are numbered, and lie in tiles,
+ * as they do on all ranks. Both are to be freed on failure too; what is of all points stays that of `all`. */
+hinge_status hm_alone_init(struct hm_own *alone, const struct hm_own *all, size_t problem, hinge_error *err);
+void hm_alone_free(struct hm_own *alone);
+/* A point as it travels: its bytes; writes own point i; takes one to its place among the own points of a rank of net's,
+ * which is returned. Where all are there, hm_fill_floats is to be called. */
+size_t hm_row_bytes(const struct hm_own *own);
+void hm_write_row(const struct hm_own *own, size_t i, char *to);
+size_t hm_take_row(const struct hm_net *net, struct hm_own *own, const char *from);
+void hm_fill_floats(struct hm_own *own);
+
 /* Refuse what hm_deal does not take: of this rank's rows; of parameters, which become those meant for n rows of d
  * features. */
 hinge_status hm_check_rows(const hinge_matrix *x, const double *y, const hinge_params *params, hinge_error *err);

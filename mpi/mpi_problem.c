@@ -461,6 +461,15 @@ static void tell_round(struct hm_run *r, FILE *file)
     }
 }
 
+static hinge_status save(struct hm_run *r, struct hm_watch *watch, hinge_error *err)
+{
+    if (watch->save == NULL)
+        return HINGE_OK;
+    HG_TRY(hm_save(watch->save, r, err));
+    watch->saved = hg_now();
+    return HINGE_OK;
+}
+
 static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
@@ -478,17 +487,15 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_e
                                                        : hg_fail(err, status, "the kernel function reported a failure, "
                                                                               "or there is no memory"), err);
         bool ended = most[HM_STOP].key || most[HM_TIME].key;
-        if (watch->save != NULL && (most[HM_SAVE].key || ended)) {
-            HG_TRY(hm_save(watch->save, r, err));
-            watch->saved = hg_now();
-        }
+        if (most[HM_SAVE].key || ended)
+            HG_TRY(save(r, watch, err));
         if (ended) {
             r->report.outcome = most[HM_STOP].key ? HINGE_STOPPED : HINGE_TIME_LIMIT;
             return HINGE_OK;
         }
         HG_TRY(judge(r, &done));
         if (done)
-            return HINGE_OK;
+            return save(r, watch, err);
         status = hm_round(r);
         tell_round(r, watch->rounds);
     }

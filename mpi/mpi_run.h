@@ -6,6 +6,7 @@
  *   share.c    what ranks tell each other of W
  *   exact.c    sources of kernel rows, and g in f64
  *   problem.c  what is around the rounds: the start, the verdict, the solution
+ *   pairs.c    which problems are not for all ranks, but for one each
  */
 #ifndef HM_RUN_H
 #define HM_RUN_H
@@ -206,7 +207,23 @@ struct hm_solved {
     size_t q;
     uint64_t values; /* kernel values that this rank made */
     char maker[32];  /* of kernel rows, as reports name it */
+    bool by_one;     /* one rank alone solved it, */
+    bool restored;   /* from a checkpoint */
 };
+
+/* Has (pairs.c) problems of two of several classes solved by one rank each, where what that takes fits there: all ranks
+ * together come to the same bits. By a rank that has all points of a problem, `solve` is called for it and sets its
+ * place of `solved` and the coefficients coef [alone->n]; by the ranks that have the points, `put` for each of them.
+ * What other ranks solved has no kernel values of this rank's, and none of its time. All fail alike. */
+struct hm_pairs {
+    hinge_status (*solve)(void *arg, const struct hm_net *net, const struct hm_own *alone, size_t problem, double *coef,
+                          hinge_error *err);
+    void (*put)(void *arg, size_t problem, size_t point, bool first, double coef); /* first: of its first class */
+    void *arg;
+    struct hm_solved *solved; /* [n_problems] */
+};
+hinge_status hm_solve_pairs(const struct hm_net *net, struct hm_own *own, const struct hm_pairs *pairs,
+                            hinge_error *err);
 
 /* Tell (certify.c) what the solution of a run is worth, whose g becomes that of f64; and of two problems together. */
 hinge_status hm_certify(struct hm_run *run, hinge_certificate *certificate, hinge_error *err);

@@ -22,7 +22,8 @@ struct training {
     size_t coef_rows;              /* of a model: one for each other class, or class, or one */
     double *coef;                  /* [own.n * coef_rows] */
     struct hm_solved *solved, all; /* [n_problems], and what they come to together */
-    bool certifies;
+    bool certifies, deals;         /* deals: problems that fit one rank are for one each */
+    size_t n_alone;                /* which were */
 };
 
 /* ---- a problem --------------------------------------------------------------------------------------------------- */
@@ -38,14 +39,23 @@ static void count_at_bounds(const struct hm_run *run, size_t at, size_t n, doubl
     }
 }
 
+/* Puts a coefficient of a problem where the model has it: does hm_pairs.put. */
+static void put_coef(void *arg, size_t p, size_t point, bool first, double coef)
+{
+    const struct training *job = arg;
+    size_t a, b;
+    hg_problem_pair(&job->own.pr, p, &a, &b);
+    size_t row = job->coef_rows == 1 ? 0 : job->own.pr.one_vs_rest ? p : first ? b - 1 : a;
+    job->coef[point * job->coef_rows + row] = coef;
+}
+
 /* Takes the scale out, as lib/train/solve.c does. has_margin: r is more than rounding makes. */
 static void keep_solution(struct training *job, struct hm_run *run, bool has_margin)
 {
     const struct hg_problem *pr = &job->own.pr;
     hinge_report *report = &run->report;
-    size_t first, second, p = run->problem;
+    size_t p = run->problem;
     double b, factor;
-    hg_problem_pair(pr, p, &first, &second);
     hg_problem_bias(pr, run->bias, &b, &factor);
     if (!isfinite(b))
         b = 0;
@@ -54,10 +64,8 @@ static void keep_solution(struct training *job, struct hm_run *run, bool has_mar
         report->outcome = report->outcome == HINGE_CONVERGED ? HINGE_NO_MARGIN : report->outcome;
     }
     report->objective *= factor * factor;
-    for (size_t at = 0; at < run->points.n; at++) {
-        size_t row = !pr->classifies ? 0 : pr->one_vs_rest ? p : hm_is_first(run, at) ? second - 1 : first;
-        job->coef[run->points.of[at] * job->coef_rows + row] = hg_qp_beta(&run->qp, at) * factor;
-    }
+    for (size_t at = 0; at < run->points.n; at++)
+        put_coef(job, p, run->points.of[at], hm_is_first(run, at), hg_qp_beta(&run->qp, at) * factor);
     struct hm_solved *s = &job->solved[p];
     s->rho = b != 0 ? -b * factor : 0;
     s->report = *report;
@@ -107,12 +115,36 @@ static hinge_status solve_one(struct training *job, size_t p, hinge_error *err)
     return status;
 }
 
+/* Solves a problem alone: does hm_pairs.solve. */
+static hinge_status solve_alone(void *arg, const struct hm_net *net, const struct hm_own *alone, size_t p, double *coef,
+                                hinge_error *err)
+{
+    struct training *job = arg, one = *job;
+    struct hm_save save = { 0 };
+    if (one.watch.save != NULL) {
+        save = *one.watch.save;
+        one.watch.save = &save;
+    }
+    one.net = net;
+    one.own = *alone;
+    one.own.pr.params.max_iter = job->own.pr.params.max_iter;
+    one.coef_rows = 1;
+    one.coef = coef;
+    hinge_status status = solve_one(&one, p, err);
+    job->own.pr.params.max_iter = one.own.pr.params.max_iter;
+    job->watch.saved = one.watch.saved;
+    job->solved[p].restored = one.watch.restored;
+    return status;
+}
+
 static hinge_status solve_all(struct training *job, hinge_error *err)
 {
-    hinge_status status = HINGE_OK;
     struct hm_solved *all = &job->all;
+    const struct hm_pairs pairs = { solve_alone, put_coef, job, job->solved };
+    hinge_status status = job->deals ? hm_solve_pairs(job->net, &job->own, &pairs, err) : HINGE_OK;
     for (size_t p = 0; p < job->own.pr.n_problems; p++)
-        HG_THEN(status, solve_one(job, p, err));
+        if (!job->solved[p].by_one)
+            HG_THEN(status, solve_one(job, p, err));
     for (size_t p = 0; p < job->own.pr.n_problems; p++) {
         const struct hm_solved *s = &job->solved[p];
         hg_add_report(&all->report, &s->report);
@@ -121,6 +153,8 @@ static hinge_status solve_all(struct training *job, hinge_error *err)
         all->nu = HG_MAX(all->nu, s->nu);
         all->values += s->values;
         memcpy(all->maker, s->maker, sizeof all->maker);
+        job->watch.restored |= s->restored;
+        job->n_alone += s->by_one;
     }
     if (job->net->traffic != NULL)
         job->net->traffic->values = all->values;
@@ -223,6 +257,8 @@ static void fill_report(struct training *job, const hinge_model *model, hinge_re
     snprintf(r->path, sizeof r->path, "block-smo q=%zu, %d ranks, tiles of %zu, %s %s %s", job->all.q, job->net->ranks,
              job->own.tile, job->all.maker, r->precision == HINGE_PRECISION_F64 ? "f64" : "f32",
              hg_kernel_row(pr->data.kernel.type)->told.keyword);
+    if (job->n_alone > 0)
+        hg_tell_path(r, ", %zu of %zu pairs by one rank each", job->n_alone, pr->n_problems);
     if (job->watch.restored)
         hg_tell_path(r, ", from a checkpoint");
     if (job->all.nu > 0)
@@ -264,13 +300,18 @@ static hinge_status train_dealt(const struct hm_net *net, const hinge_matrix *x,
                                 const hinge_params *params, const struct hm_options *options, hinge_model **model,
                                 hinge_report *report, hinge_error *err)
 {
-    struct training job = { .net = net, .watch = { .begin = hg_now() }, .certifies = options->certificate != NULL };
+    struct training job = { .net = net,
+                            .watch = { .begin = hg_now() },
+                            .certifies = options->certificate != NULL,
+                            .deals = options->rounds == NULL };
     struct hm_save save = { .folder = options->checkpoint };
     hinge_model *made = NULL;
     job.watch.saved = job.watch.begin;
     job.watch.save = options->checkpoint != NULL ? &save : NULL;
     job.watch.every = options->every > 0 ? options->every : 600;
     hinge_status status = hm_deal(net, x, y, params, options->tile, &job.own, err);
+    if (status == HINGE_OK && job.watch.save != NULL)
+        save.identity = hm_identify(net, &job.own);
     HG_THEN(status, open_rounds(&job, options->rounds, err));
     HG_THEN(status, train(&job, &made, err));
     FILE *rounds = job.watch.rounds;

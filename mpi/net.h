@@ -83,6 +83,9 @@ static inline void hm_raise(struct hm_most *most, uint64_t key, uint64_t tie)
         *most = (struct hm_most){ key, tie };
 }
 
+/* Returns the table of one rank, whose work space is words [3]. */
+struct hm_net hm_net_alone(uint64_t *words);
+
 /* Adds b into a, as sum does. */
 void hm_add_sum(struct hm_sum *a, const struct hm_sum *b);
 

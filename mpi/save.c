@@ -56,8 +56,7 @@ uint64_t hm_identity(uint64_t points, const hinge_params *p, const uint64_t *siz
     return all != 0 ? all : 1;
 }
 
-/* Makes the identity of points that are dealt. */
-static uint64_t identify(const struct hm_net *net, const struct hm_own *own)
+uint64_t hm_identify(const struct hm_net *net, const struct hm_own *own)
 {
     const uint64_t sizes[] = { own->pr.data.n, own->rows, own->pr.data.d };
     struct hm_sum sum = { 0 };
@@ -273,8 +272,6 @@ hinge_status hm_restore(struct hm_save *s, struct hm_run *run, bool *restored, h
     uint64_t *hash = NULL;
     s->problem = run->problem;
     s->generation = 0;
-    if (s->identity == 0)
-        s->identity = identify(run->net, run->own);
     hinge_status status = restore(s, run, &m, &hash, err);
     *restored = m.found;
     hg_free(hash);

@@ -12,7 +12,7 @@
 struct hm_save {
     const char *folder;
     size_t problem;
-    uint64_t identity;   /* of data and parameters; 0: not known yet */
+    uint64_t identity;   /* of data and parameters */
     uint64_t generation; /* of this problem's last one */
 };
 
@@ -20,7 +20,9 @@ struct hm_save {
 uint64_t hm_mix_bytes(uint64_t hash, const void *bytes, size_t size);
 uint64_t hm_identity(uint64_t points, const hinge_params *params, const uint64_t *sizes, size_t n_sizes);
 
-/* By all ranks together. EFORMAT: a checkpoint is torn; EINVAL: another training's. */
+/* By all ranks together, or by one alone that has all points of the problem. hm_identify makes the identity of points
+ * that are dealt, of all ranks. EFORMAT: a checkpoint is torn; EINVAL: another training's. */
+uint64_t hm_identify(const struct hm_net *net, const struct hm_own *own);
 hinge_status hm_save(struct hm_save *save, const struct hm_run *run, hinge_error *err);
 hinge_status hm_restore(struct hm_save *save, struct hm_run *run, bool *restored, hinge_error *err);
 /* By this rank alone, of a problem that it has whole. */

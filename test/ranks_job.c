@@ -44,7 +44,8 @@ void train_rank(const struct hm_net *net, void *arg)
     struct hm_options options = { .certificate = &(hinge_certificate){ 0 },
                                   .traffic = &t->traffic[net->rank],
                                   .checkpoint = t->checkpoint,
-                                  .every = t->every };
+                                  .every = t->every,
+                                  .tile = t->tile };
     int calls = t->calls > 0 ? t->calls : 3;
     double *beta0 = get(t->problems * rows + 1, sizeof *beta0);
     for (size_t p = 0; p < t->problems; p++)

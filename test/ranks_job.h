@@ -1,4 +1,4 @@
-/* A training or cross-validation by ranks that are threads (test/ranks.h): what they are given, and what comes out. */
+/* A training, or a cross-validation, by ranks that are threads: what they are given, and what comes out. */
 #ifndef TEST_RANKS_JOB_H
 #define TEST_RANKS_JOB_H
 
@@ -15,6 +15,7 @@ struct job {
     hinge_params params;
     int stopped_rank, failing_rank; /* -1: none; whose callback ends it at a call, whose kernel at its third */
     int calls;                      /* up to that; 0: 3 */
+    size_t tile;                    /* of rows that are dealt; 0: they are shared */
     const char *checkpoint;
     double every;
     hinge_model *model; /* rank 0's */

@@ -52,11 +52,12 @@ typedef struct hinge_mpi_options {
  * are dealt, and each rank holds its own alone. x and y [x->rows] are this rank's share, which may be empty; where a
  * rank has fewer features than another, those missing are 0. params are as for hinge_train and the same on all ranks,
  * but for weights [x->rows], beta0 [n_problems * x->rows] and precomputed_index [x->rows], which are this rank's, and
- * progress: a callback is called on each rank that has one, after every round, and any can end the run. beta0 is NULL
- * on all ranks, or on none that has rows; a checkpoint that is found goes before it. Ranges of a scaling are those of
- * all ranks' rows. threads are a rank's own. cache_bytes is the budget for kernel rows of all ranks together; 0: of
- * rows that are dealt, half of the memory of their machines, and of others what hinge_train takes of a rank's part of
- * it.
+ * progress: a callback is called on each rank that has one, after every round, and any can end the run, once ranks with
+ * problems of their own have solved these. beta0 is NULL on all ranks, or on none that has rows; a checkpoint that is
+ * found goes before it. Ranges of a scaling are those of all ranks' rows. threads are a rank's own. cache_bytes is the
+ * budget for kernel rows of all ranks together; 0: of rows that are dealt, half of the memory of their machines, and of
+ * others what hinge_train takes of a rank's part of it. Of rows that are dealt, problems of several classes, one
+ * against one, that fit a rank's part of the budget are solved by one rank each; others by all ranks together.
  * *model is set on rank 0, the others get NULL; report may be NULL. options may be NULL. The model is the same, bit for
  * bit, for any number of ranks and threads, at one cache_bytes, on processors of one kind.
  * params->probability: the model is calibrated as hinge_train does it, by the same folds of each two-class problem. Of
