@@ -216,6 +216,14 @@ expect "alone" "$hinge" predict -q -b 1 other model.b table.a
 # shellcheck disable=SC2016 # awk's own
 expect "or nearly" awk 'NR == FNR { for (i = 2; i <= NF; i++) p[FNR, i] = $i; next }
     FNR > 1 { for (i = 2; i <= NF; i++) far += ($i - p[FNR, i]) ^ 2 > 1e-3 } END { exit far > 0 }' table.a table.b
+# the folds of a calibration have the ranges of all examples, as hinge train's, also where ranks have none of them
+head -n 4 blobs >few
+for data in blobs few; do
+    expect "scaled probabilities of $data" "$hinge" train -q -b 1 --scale -c 10 -g 0.5 $data scaled.a
+    expect "by 6 ranks" ranks 6 train -q -b 1 --scale -c 10 -g 0.5 $data scaled.b
+    expect "which are the same" cmp scaled.a scaled.b
+done
+expect "ranges of a file where ranks have no examples" ranks 6 train -q --scale-restore ranges few model
 ranks 2 predict -b 1 other words1 none >said 2>&1
 expect "a model without probabilities" grep -q "words1: the model has no probabilities" said
 expect "no table of them" test ! -e none

@@ -285,23 +285,30 @@ static void find_labels(struct train_settings *s, const hinge_data *data)
 
 /* ---- Scaling ---- */
 
+/* Measures the ranges of the data, over ranks those of all. */
+static void measure_ranges(const struct train_settings *s, struct ranges *ranges, const hinge_data *data)
+{
+    ranges_measure(ranges, data);
+    if (s->data.ranks)
+        s->data.ranks->span(&ranges->x, data->x.rows);
+}
+
 /* Warns of features for which the file of --scale-restore has no range, and gives each of the data one. */
 static void restore_ranges(const struct train_settings *s, struct ranges *file, const hinge_data *data)
 {
     struct ranges here = { 0 };
-    ranges_measure(&here, data);
-    if (s->data.ranks)
-        s->data.ranks->span(&here.x, data->x.rows);
+    measure_ranges(s, &here, data);
     warn_of_lost_features(&here, file, s->scale_restore);
     ranges_free(&here);
     ranges_grow(file, data->x.cols);
 }
 
-/* Reads the training file, scaled if wanted: in place, unless ranges are fitted to what each fold trains on, or to the
- * rows of all ranks, which the library does. */
+/* Reads the training file, scaled if wanted: in place, unless ranges are fitted to what each fold trains on, or rows of
+ * ranks need no values of eight bytes for it, which the library does. Folds of a calibration have the ranges of all. */
 static void load_training(struct train_settings *s, hinge_data *data, hinge_scaling *scaling)
 {
-    int ranks = s->data.ranks != NULL, in_place = s->scale && !ranks && (!s->folds || s->scale_restore);
+    int ranks = s->data.ranks != NULL, by_library = ranks && !s->params.probability;
+    int in_place = s->scale && !by_library && (!s->folds || s->scale_restore);
     struct data_flags flags = s->data;
     struct ranges ranges = { .x = { .lower = s->scale_lower, .upper = s->scale_upper } };
     if (s->scale_restore)
@@ -309,7 +316,7 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
     if (ranges.scale_y && !ranks)
         warn("%s: its range of labels is left alone: train scales features only", s->scale_restore);
     flags.read.precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
-    if ((s->scale && !ranks) || s->online.solver)
+    if ((s->scale && !by_library) || s->online.solver)
         flags.read.type = HINGE_F64;
     /* a model's scaling is told of all features */
     int numbered = flags.read.precomputed || s->params.kernel.type == HINGE_COMBINED; /* by its columns */
@@ -319,7 +326,7 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
     if (s->scale_restore)
         restore_ranges(s, &ranges, data);
     else if (in_place)
-        ranges_measure(&ranges, data);
+        measure_ranges(s, &ranges, data);
     if (in_place)
         check(hinge_scaling_apply(&ranges.x, &data->x, (double *)data->x.data, data->x.stride, &failure));
     *scaling = ranges.x;

@@ -50,11 +50,13 @@ void ranges_measure(struct ranges *ranges, const hinge_data *data)
 {
     size_t cols = data->x.cols;
     hinge_scaling fitted = { 0 };
-    check(hinge_scaling_fit(&fitted, &data->x, NULL, 0, 1, &failure));
     ranges_grow(ranges, cols);
-    memcpy(ranges->x.low, fitted.low, cols * sizeof *fitted.low);
-    memcpy(ranges->x.high, fitted.high, cols * sizeof *fitted.high);
-    hinge_scaling_free(&fitted);
+    if (data->x.rows) { /* a rank may have none */
+        check(hinge_scaling_fit(&fitted, &data->x, NULL, 0, 1, &failure));
+        memcpy(ranges->x.low, fitted.low, cols * sizeof *fitted.low);
+        memcpy(ranges->x.high, fitted.high, cols * sizeof *fitted.high);
+        hinge_scaling_free(&fitted);
+    }
     ranges->features = data->columns;
     ranges->y = (struct interval){ INFINITY, -INFINITY };
     for (size_t i = 0; i < data->x.rows; i++) {
