@@ -38,6 +38,7 @@ struct batch { /* rows that are made together, for all threads */
     struct hg_left left;
     bool is_set;                   /* the left side, by whoever began; otherwise its vectors are still to be set */
     size_t width;                  /* columns of a tile */
+    size_t first, step;            /* of the tiles that are made, and from one to the next */
     int failed;                    /* status */
     uint64_t values;               /* made */
     hinge_stages spent;            /* where threads' seconds went */
@@ -278,16 +279,13 @@ static bool stopped(const struct hg_fetch *f)
     return f->stop != NULL && __atomic_load_n(f->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns the columns of a tile. Where few columns are fetched tiles are narrower, eight of them or more, so that each
- * thread has some: by two threads K_WW takes little more than half the time then, and less by more of them; 16 tiles
- * would take two threads a tenth more (doc/tried.md). The width depends on what is fetched alone, so that values do not
- * depend on the threads. Tiles that are kept, dealt, or made whole, have their usual width. */
+/* Returns the columns of a tile. Where few columns are fetched tiles are narrower, so that each thread has some. The
+ * width depends on what is fetched alone, so that values do not depend on the threads. Tiles that are kept, dealt where
+ * columns are many, or made whole, have their usual width. */
 static size_t tile_width(const struct hg_gram *g, const struct hg_fetch *f)
 {
-    enum { TILES = 8 };
-    if (f->list != 0 || f->parts > 0 || g->tiler.maker->whole_cols != 0)
-        return g->tile_cols;
-    return HG_MIN(g->tile_cols, HG_MAX(f->n_cols / TILES / 64, (size_t)1) * 64);
+    bool usual = f->list != 0 || (f->parts > 0 && !f->few) || g->tiler.maker->whole_cols != 0;
+    return usual ? g->tile_cols : hg_few_columns(g->tile_cols, f->n_cols);
 }
 
 /* Prepares the batch's rows before the team begins: ids, norms, cells, equal ones, and their vectors where they are
@@ -354,15 +352,25 @@ static void make_tiles(void *arg, int thread, size_t first, size_t end)
     struct batch *b = arg;
     hinge_stages spent;
     struct work w = begin_piece(b, thread, &spent);
-    size_t parts = HG_MAX(b->f->parts, (size_t)1);
     for (size_t tile = first; tile < end; tile++) {
         if (stopped(b->f) || __atomic_load_n(&b->failed, __ATOMIC_RELAXED) != HINGE_OK)
             break;
-        hinge_status status = make_tile(b->g, b, (tile * parts + b->f->part) * b->width, b->width, &w);
+        hinge_status status = make_tile(b->g, b, (b->first + tile * b->step) * b->width, b->width, &w);
         if (status != HINGE_OK)
             __atomic_store_n(&b->failed, (int)status, __ATOMIC_RELAXED);
     }
     end_piece(b, &w);
+}
+
+/* Sets which tiles are this part's; returns how many they are. */
+static size_t deal_tiles(struct batch *b)
+{
+    const struct hg_fetch *f = b->f;
+    size_t tiles = (f->n_cols + b->width - 1) / b->width, parts = HG_MAX(f->parts, (size_t)1);
+    size_t each = hg_rows_part(f->n_cols, b->width, parts);
+    b->first = f->few ? HG_MIN(f->part * each, tiles) : f->part;
+    b->step = f->few ? 1 : parts;
+    return f->few ? HG_MIN(each, tiles - b->first) : (tiles + parts - 1 - f->part) / parts;
 }
 
 /* Makes rows [row0, row0 + count) of those asked for: the left side once, then tiles. Tiles are dealt one by one, since
@@ -381,8 +389,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     int team = hg_kernel_team(&g->tiler.kernel, g->super.threads, (double)count * (double)f->n_cols, g->tiler.d);
     if (!b.is_set)
         hg_share(team, count, VECTORS, set_vectors, &b);
-    size_t tiles = (f->n_cols + b.width - 1) / b.width, parts = HG_MAX(f->parts, (size_t)1);
-    hg_share(team, (tiles + parts - 1 - f->part) / parts, 1, make_tiles, &b);
+    hg_share(team, deal_tiles(&b), 1, make_tiles, &b);
     if (g->equal.asked != NULL)
         hg_equal_forget(&g->equal, b.ids, count);
     g->super.values += b.values;
@@ -525,6 +532,7 @@ void hg_gram_share(struct hg_gram *g, struct hg_peers *peers)
         g->tile_cols /= 2;
     g->super.peers = peers;
     g->super.grain = g->tile_cols;
+    g->super.is_coarse = g->tiler.maker->whole_cols != 0;
 }
 
 /* Leaves the kept sides of a lent arena to the caller. */

@@ -42,7 +42,8 @@ struct hm_net {
     void *arg;
     uint64_t *sizes, *out, *in; /* [ranks] each, work space: bytes of messages, as gather and exchange are told them */
     void (*sum)(const struct hm_net *net, struct hm_sum *sum);
-    /* What all ranks send, in their order; counts [ranks] bytes of each. */
+    /* What all ranks send, in their order; counts [ranks] bytes of each. What one sends may be where it comes to in
+     * recv, on all ranks or on none. */
     void (*gather)(const struct hm_net *net, const void *send, const uint64_t *counts, void *recv);
     /* Rank r gets the next out[r] bytes of send; recv gets in[r] of each. */
     void (*exchange)(const struct hm_net *net, const void *send, const uint64_t *out, void *recv, const uint64_t *in);

@@ -36,7 +36,8 @@ static void gather(const struct hm_net *net, const void *send, const uint64_t *c
 {
     struct hm_mpi *m = mpi_of(net);
     lay(net->ranks, counts, m->count, m->place);
-    MPI_Allgatherv(send, m->count[net->rank], MPI_UINT64_T, recv, m->count, m->place, MPI_UINT64_T, m->comm);
+    const void *from = send == (uint64_t *)recv + m->place[net->rank] ? MPI_IN_PLACE : send;
+    MPI_Allgatherv(from, m->count[net->rank], MPI_UINT64_T, recv, m->count, m->place, MPI_UINT64_T, m->comm);
 }
 
 static void exchange(const struct hm_net *net, const void *send, const uint64_t *out, void *recv, const uint64_t *in)

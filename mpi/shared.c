@@ -64,17 +64,30 @@ static size_t copy_tiles(const struct hg_peers *peers, size_t rank, double *sums
     return count;
 }
 
+/* Says whether each rank has one tile at most: they are already where they come to. */
+static bool lie(const struct hg_peers *peers, size_t n, size_t grain)
+{
+    return n <= peers->count * grain;
+}
+
 static void share_sums(struct shared *s, double *sums, size_t n, size_t grain)
 {
     const struct hg_peers *peers = &s->peers;
     const struct hm_net *net = s->net;
     const double *from = s->all;
-    (void)copy_tiles(peers, peers->rank, sums, n, grain, s->mine, true);
     for (size_t r = 0; r < peers->count; r++)
         net->sizes[r] = hg_peers_columns(peers, r, n, grain) * sizeof *sums;
+    if (lie(peers, n, grain)) {
+        net->gather(net, sums + HG_MIN(peers->rank * grain, n), net->sizes, sums);
+        return;
+    }
+    (void)copy_tiles(peers, peers->rank, sums, n, grain, s->mine, true);
     net->gather(net, s->mine, net->sizes, s->all);
     for (size_t r = 0; r < peers->count; r++)
-        from += copy_tiles(peers, r, sums, n, grain, (double *)from, false);
+        if (r != peers->rank)
+            from += copy_tiles(peers, r, sums, n, grain, (double *)from, false);
+        else
+            from += net->sizes[r] / sizeof *sums;
 }
 
 /* Does hg_peers.bring by a sum of HM_SUM's size, which is where the ranks agree on everything, and a gather. */
@@ -92,7 +105,7 @@ static hinge_status bring(struct hg_peers *peers, hinge_status status, const str
     if (status == HINGE_OK && s->unsaved.status != HINGE_OK)
         status = (peers->err = s->unsaved).status;
     if (status == HINGE_OK)
-        status = make_room(s, n);
+        status = make_room(s, lie(peers, n, grain) ? 0 : n);
     else if (peers->err.status != status)
         (void)hg_rows_told(status, &peers->err);
     peers->failed = hm_agreed_with(s->net, status, &sum, &peers->err);

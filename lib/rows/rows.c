@@ -67,6 +67,17 @@ hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_l
     return n_left > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
 }
 
+hinge_status hg_rows_fill_part(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
+                               size_t n_right, const struct hg_how *how)
+{
+    struct hg_how own = *how;
+    struct hg_fetch fetch = fetch_of(left, n_left, right, n_right, NULL, &own, fill_tile, &own);
+    fetch.part = rows->peers->rank;
+    fetch.parts = rows->peers->count;
+    fetch.few = true;
+    return n_left > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
+}
+
 /* Makes addresses of rows, as a fetch wants them, for a block that lies in one piece. */
 hinge_status hg_rows_block(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
                            size_t n_right, double *out)

@@ -40,6 +40,7 @@ struct hg_rows {
     const uint32_t *order;  /* [n] all points, so that those whose values matter to each other are close; or NULL */
     struct hg_peers *peers; /* who makes sums of rows with this process (peers.h); NULL: nobody */
     size_t grain;           /* columns that peers are dealt together */
+    bool is_coarse;         /* no tile is narrower */
     double cost;            /* of computing a value, in reads of one of its type from memory: a rough figure */
     double gflop;           /* done in GEMM so far */
     uint64_t values;        /* kernel values computed so far */
@@ -52,6 +53,27 @@ struct hg_rows {
 static inline bool hg_is_cheap(double cost)
 {
     return cost <= 0.6;
+}
+
+/* Returns the columns of a tile that may have `most` where few columns, n, are fetched, eight tiles or more: by two
+ * threads K_WW takes little more than half the time then, and less by more of them; 16 tiles would take two threads a
+ * tenth more (doc/tried.md). */
+static inline size_t hg_few_columns(size_t most, size_t n)
+{
+    enum { TILES = 8, LEAST = 64 };
+    return HG_MIN(most, HG_MAX(n / TILES / LEAST, (size_t)1) * LEAST);
+}
+
+/* Returns the columns that peers are dealt together of few, n. */
+static inline size_t hg_rows_few(const struct hg_rows *rows, size_t n)
+{
+    return rows->is_coarse ? rows->grain : hg_few_columns(rows->grain, n);
+}
+
+/* Returns how many of the tiles of n columns one of so many peers has, but for the last ones, who may have fewer. */
+static inline size_t hg_rows_part(size_t n, size_t width, size_t peers)
+{
+    return ((n + width - 1) / width + peers - 1) / peers;
 }
 
 /* Vector code that adds rows to a sum: g[c] += sum over r of coef[r] * row[r][c], c < n. */
@@ -95,6 +117,9 @@ hinge_status hg_rows_diagonal(const struct hg_rows *rows, double *diagonal, doub
 /* Makes out[r][c] = K(left[r], right[c]), in the source's type; out[r], or out, NULL: not kept. */
 hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
                           size_t n_right, void *const *out, const struct hg_how *how);
+/* Makes this process's part of the same, hg_rows_part tiles of hg_rows_few's columns: how->added takes them. */
+hinge_status hg_rows_fill_part(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
+                               size_t n_right, const struct hg_how *how);
 
 /* Adds rows to g: g[c] += sum over r of coef[r] K(left[r], right[c]), in the order of r; coef NULL: 1 each, without
  * adders. */

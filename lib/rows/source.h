@@ -24,6 +24,7 @@ struct hg_fetch {
                            * takes tiles that add themselves, which do not go to `out` */
     size_t part, parts; /* parts > 0: tiles of the source's usual width whose number leaves `part` by `parts`; rows in
                            * `out` have the columns of these, one tile's after the other's */
+    bool few;           /* parts are neighbouring tiles of hg_rows_few's width, hg_rows_part of them each */
 };
 
 struct hg_rows_ops {

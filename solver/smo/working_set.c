@@ -219,13 +219,6 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
     }
 }
 
-static void mirror_some(void *arg, int thread, size_t first, size_t end)
-{
-    struct hg_w *w = arg;
-    (void)thread;
-    mirror_tile(w, &(struct hg_tile){ 0, w->n_fresh, first, end - first, NULL, NULL, NULL });
-}
-
 /* Says whether peers make fresh rows in parts: where a value costs more than to be brought by another process. Of a
  * source with far values the cost is that of a row of which most are left out; none is here. */
 static bool is_made_in_parts(const struct hg_rows *rows)
@@ -234,28 +227,56 @@ static bool is_made_in_parts(const struct hg_rows *rows)
     return rows->peers != NULL && (rows->cost > TO_BRING || rows->order != NULL);
 }
 
-/* Makes this process's part of the fresh rows, brings them to its peers and takes theirs. */
+/* Fresh rows on their way between peers: tile by tile of columns, in each row by row. */
+struct parts {
+    struct hg_w *w;
+    size_t n_left, grain, size;
+    char *block;
+};
+
+static void put_part(void *arg, const struct hg_tile *tile)
+{
+    const struct parts *p = arg;
+    size_t bytes = tile->n_cols * p->size;
+    char *to = p->block + tile->col0 * p->n_left * p->size + tile->row0 * bytes;
+    for (size_t r = 0; r < tile->n_rows; r++)
+        memcpy(to + r * bytes, tile->row[r], bytes);
+}
+
+static void take_parts(void *arg, int thread, size_t first, size_t end)
+{
+    const struct parts *p = arg;
+    struct hg_w *w = p->w;
+    (void)thread;
+    for (size_t at = first * p->grain; at < HG_MIN(end * p->grain, w->n); at += p->grain) {
+        size_t cols = HG_MIN(p->grain, w->n - at);
+        const char *from = p->block + at * p->n_left * p->size;
+        for (size_t f = 0; f < p->n_left; f++)
+            memcpy((char *)w->row[f] + at * p->size, from + f * cols * p->size, cols * p->size);
+        mirror_tile(w, &(struct hg_tile){ 0, w->n_fresh, at, cols, NULL, NULL, NULL });
+    }
+}
+
+/* Makes this process's columns of the fresh rows, brings them to its peers and takes theirs. */
 static hinge_status fill_in_parts(struct hg_w *w, struct hg_rows *rows, const uint32_t *left, size_t n_left,
                                   const uint32_t *right, const struct hg_halt *halt)
 {
-    enum { PART = 16 }; /* rows that are dealt together */
-    struct hg_peers *peers = rows->peers;
-    size_t bytes = w->n * hg_size_of(w->inner.type), words = (bytes + sizeof(double) - 1) / sizeof(double);
     uint64_t before = rows->values;
-    double *block = hg_zalloc(n_left * words, sizeof *block);
+    struct parts p = { w, n_left, hg_rows_few(rows, w->n), hg_size_of(w->inner.type), NULL };
+    size_t words = (n_left * w->n * p.size + sizeof(double) - 1) / sizeof(double);
+    double *block = hg_alloc(words + 1, sizeof *block);
     hinge_status status = block != NULL ? HINGE_OK : HINGE_ENOMEM;
-    for (size_t at = peers->rank * PART; at < n_left && status == HINGE_OK; at += peers->count * PART) {
-        size_t some = HG_MIN((size_t)PART, n_left - at);
-        status = hg_rows_fill(rows, left + at, some, right, w->n, w->row + at, &(struct hg_how){ .halt = halt });
-        for (size_t f = at; f < at + some && status == HINGE_OK; f++)
-            memcpy(block + f * words, w->row[f], bytes);
+    p.block = (char *)block;
+    if (status == HINGE_OK) {
+        block[words - (words > 0)] = 0; /* whose second half may be nothing's */
+        status = hg_rows_fill_part(rows, left, n_left, right, w->n,
+                                   &(struct hg_how){ .halt = halt, .added = put_part, .arg = &p });
     }
-    status = hg_rows_bring_made(rows, status, before, halt, block, n_left * words, PART * words);
-    for (size_t f = 0; block != NULL && f < n_left && status == HINGE_OK; f++)
-        memcpy(w->row[f], block + f * words, bytes);
-    hg_free(block);
+    size_t each = hg_rows_part(w->n, p.grain, rows->peers->count) * p.grain * n_left * p.size / sizeof *block;
+    status = hg_rows_bring_made(rows, status, before, halt, block, words, each);
     if (status == HINGE_OK)
-        hg_share(rows->threads, w->n, LINE, mirror_some, w);
+        hg_share(rows->threads, (w->n + p.grain - 1) / p.grain, 1, take_parts, &p);
+    hg_free(block);
     return status;
 }
 
