@@ -5,6 +5,7 @@
 #include "test/support.h"
 
 #include "kernels/gram.h"
+#include "lib/rows/source.h"
 #include "solver/ipm/cholesky.h"
 
 static hinge_params linear(hinge_task task, double C)
@@ -347,6 +348,66 @@ TEST(pivoted_cholesky)
     assert_int_equal(hg_pivoted_cholesky(&rows.super, 20, 1e-12, &past, z, NULL, &used, &left), HINGE_OK);
     assert_true(used == 0 && stop == 1); /* the deadline is long past */
     hg_gram_free(&rows);
+}
+
+static const struct hg_rows_ops *counted;
+static size_t fetches;
+
+static hinge_status count_fetch(struct hg_rows *rows, const struct hg_fetch *fetch)
+{
+    fetches++;
+    return counted->fetch(rows, fetch);
+}
+
+/* The pivots of several turns are those of plain loops, one pivot after the other, and so are the columns; for one
+ * thread and several the same bits. Points are packed a few times a turn, and not for each pivot. */
+TEST(pivots_of_turns)
+{
+    enum { N = 2600, RANK = 150 };
+    struct set set = set_two_class(10, N, 4, 1);
+    struct hg_points points = { set_matrix(&set), NULL, NULL, NULL, set.n, 0, NULL, NULL, NULL, NULL };
+    struct hg_tiler tiler = { hinge_kernel_rbf(1), hg_maps(1), HINGE_F64, set.d, .maker = NULL };
+    double *norms = get(N, sizeof *norms), *left = get(N, sizeof *left), *plain = get(N * RANK, sizeof *plain);
+    double *z[] = { get(N * RANK, sizeof **z), get(N * RANK, sizeof **z) }, trace[2];
+    uint32_t pivots[2][RANK];
+    size_t used;
+    int stop = 0;
+    for (size_t i = 0; i < N; i++) {
+        left[i] = 1;
+        for (size_t k = 0; k < set.d; k++)
+            norms[i] += set.x[i * set.d + k] * set.x[i * set.d + k];
+    }
+    for (int t = 0; t < 2; t++) {
+        struct hg_gram rows;
+        assert_int_equal(hg_gram_init(&rows, &tiler, &points, NULL, N, NULL, norms, 1 + 2 * t, NULL), HINGE_OK);
+        counted = rows.super.ops;
+        rows.super.ops = &(struct hg_rows_ops){ counted->diagonal, count_fetch };
+        fetches = 0;
+        assert_int_equal(hg_pivoted_cholesky(&rows.super, RANK, 1e-12, &(struct hg_halt){ .stop = &stop }, z[t],
+                                             pivots[t], &used, &trace[t]),
+                         HINGE_OK);
+        assert_int_equal(used, RANK);
+        assert_true(fetches <= RANK / 4 && rows.super.values < 2 * N * RANK); /* few candidates come to nothing */
+        hg_gram_free(&rows);
+    }
+    for (size_t c = 0; c < RANK; c++) {
+        size_t p = 0;
+        for (size_t i = 0; i < N; i++)
+            p = left[i] > left[p] ? i : p;
+        assert_int_equal(pivots[0][c], p);
+        double root = sqrt(left[p]);
+        for (size_t i = 0; i < N; i++) {
+            double value = plain_kernel(&tiler.kernel, set.x + i * set.d, set.x + p * set.d, set.d);
+            for (size_t k = 0; k < c; k++)
+                value -= plain[i * RANK + k] * plain[p * RANK + k];
+            plain[i * RANK + c] = value / root;
+            left[i] -= value / root * (value / root);
+            assert_near(z[0][i * RANK + c], value / root, 1e-9);
+        }
+        left[p] = 0;
+    }
+    assert_memory_equal(z[0], z[1], N * RANK * sizeof **z);
+    assert_true(trace[0] == trace[1]);
 }
 
 /* ---- threads, data ----------------------------------------------------------------------------------------------- */
