@@ -96,6 +96,8 @@ bool hg_is_pair(const char *begin, const char *stop)
 bool hg_is_missing(const char *begin, const char *stop)
 {
     static const char *const words[] = { "", "na", "n/a", "nan", "null", "?" };
+    if (begin < stop && *begin != '?' && (*begin | 0x20) != 'n') /* as numbers do not begin */
+        return false;
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (hg_same_letters(begin, stop, words[k]))
             return true;
