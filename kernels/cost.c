@@ -49,10 +49,10 @@ bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level)
 bool hg_integers_win(const hinge_kernel *kernel, const struct hg_integers *n, double nonzeros, hinge_dtype type,
                      int level)
 {
-    if (n->grid.most == 0)
+    if (!hg_integers_serve(kernel, n))
         return false;
     if (hg_kernel_row(kernel->type)->source == HG_FROM_DIFFERENCES)
-        return hg_bits_serve(kernel, n);
+        return true;
     double integers = n->loop->ns * (double)n->d / (double)n->loop->group + 0.15, other = ns_of_gemm(n->d, type);
     if (nonzeros > 0)
         other = HG_MIN(other, ns_of_lists(nonzeros, n->d, type, level));

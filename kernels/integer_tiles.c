@@ -12,6 +12,7 @@
 #include "kernels/integers.h"
 #include "kernels/maker.h"
 
+#include <math.h>
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -26,21 +27,31 @@ static size_t words_of(const struct hg_points *points, size_t d)
     return (d + group - 1) / group;
 }
 
-static bool fits(const struct hg_tiler *t, const struct hg_points *points)
+/* Returns what a kernel's values, or what they are functions of, may lose by what points are off their places. That is
+ * next to nothing beside the values' range, but may be much to a kernel that is made for features of other ranges, and
+ * to products of values that are lost in a 0 with large ones. */
+static double loss_of(const hinge_kernel *kernel, const struct hg_kernel_row *row, const struct hg_integers *n)
 {
-    return points->integers != NULL && (t->type == HINGE_F32 || !points->integers->grid.rough);
+    double gamma = (row->told.uses_gamma ? kernel->gamma : 1) * (double)n->d;
+    double largest = fabs(n->grid.origin) + n->grid.most * n->grid.step;
+    if (row->source != HG_FROM_DIFFERENCES)
+        return row->of_distance ? sqrt(gamma) * n->off : gamma * n->lost * largest;
+    return row->difference != HG_DIFFERENCE_SHARE ? gamma * n->off : n->lost > 0 ? INFINITY : 0;
 }
 
-bool hg_bits_serve(const hinge_kernel *kernel, const struct hg_integers *integers)
+bool hg_integers_serve(const hinge_kernel *kernel, const struct hg_integers *n)
 {
     const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
-    bool from_0 = integers->grid.origin == 0 || row->difference == HG_DIFFERENCE;
-    return row->source == HG_FROM_DIFFERENCES && integers->grid.bits && !integers->grid.rough && from_0;
+    bool from_0 = n->grid.origin == 0 || row->difference == HG_DIFFERENCE;
+    if (n->grid.most == 0 || (!n->grid.rough && loss_of(kernel, row, n) > 1e-12))
+        return false;
+    return row->source != HG_FROM_DIFFERENCES || (n->grid.bits && !n->grid.rough && from_0);
 }
 
-static bool fits_bits(const struct hg_tiler *t, const struct hg_points *points)
+static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 {
-    return fits(t, points) && hg_bits_serve(&t->kernel, points->integers);
+    const struct hg_integers *n = points->integers;
+    return n != NULL && (t->type == HINGE_F32 || !n->grid.rough) && hg_integers_serve(&t->kernel, n);
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
@@ -293,4 +304,4 @@ static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 const struct hg_maker hg_by_integers = MAKER("integers", .asked = HINGE_MAKER_INTEGERS, .can = fits, .fits = fits,
                                              .needs = "values that are whole numbers of one step, at most 255 of them "
                                                       "apart");
-const struct hg_maker hg_by_bits = MAKER("bits", .source = HG_FROM_DIFFERENCES, .fits = fits_bits);
+const struct hg_maker hg_by_bits = MAKER("bits", .source = HG_FROM_DIFFERENCES, .fits = fits);

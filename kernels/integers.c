@@ -226,25 +226,30 @@ struct coding { /* of points, in work */
     double *x;         /* [threads * d] */
     double most;       /* atomic: the largest k */
     double most_moved; /* atomic */
+    double off, lost;  /* atomic: the most that a value is off its place by, and off a place at 0 */
     int strange;       /* atomic: a value is not on the grid */
 };
 
-/* Makes a row's numbers; false: some value has none. *moved: how far they are from its values, as a norm. Both loops
- * are vectorised, and say at their end what they saw. */
-static bool code_row(const struct coding *c, const double *x, size_t d, uint8_t *to, int *largest, double *moved)
+/* Makes a row's numbers; false: some value has none. *moved: how far they are from its values, as a norm; *off, *lost
+ * rise to how far one is, and one at 0. Both loops are vectorised, and say at their end what they saw. */
+static bool code_row(const struct coding *c, const double *x, size_t d, uint8_t *to, int *largest, double *moved,
+                     double *off, double *lost)
 {
     const double origin = c->grid.origin, step = c->grid.step, inverse = 1 / step, first = hg_grid_first(&c->grid);
-    double worst = 0, least = 0, most = *largest, square[4] = { 0 };
+    double worst = *off, from_0 = *lost, least = 0, most = *largest, square[4] = { 0 };
     for (size_t f = 0; f < d; f++) {
-        double k = nearbyint((x[f] - origin) * inverse), error = fabs((first + k) * step - x[f]);
+        double k = nearbyint((x[f] - origin) * inverse), place = (first + k) * step, error = fabs(place - x[f]);
         square[f % 4] += error * error;
         worst = error > worst ? error : worst;
+        from_0 = place == 0 && error > from_0 ? error : from_0;
         least = k < least ? k : least;
         most = k > most ? k : most;
         to[f] = (uint8_t)(int)(k < 0 ? 0 : k > VALUES - 1 ? VALUES - 1 : k);
     }
     *largest = (int)fmin(most, VALUES);
     *moved = sqrt(square[0] + square[1] + square[2] + square[3]);
+    *off = worst;
+    *lost = from_0;
     return worst <= c->grid.off && least >= 0 && most < VALUES;
 }
 
@@ -254,10 +259,10 @@ static void code_some(void *arg, int thread, size_t first, size_t end)
     size_t d = c->points->x.cols;
     double *x = c->x + (size_t)thread * d;
     int largest = 0;
-    double moved, most_moved = 0;
+    double moved, most_moved = 0, off = 0, lost = 0;
     for (size_t i = first; i < end && __atomic_load_n(&c->strange, __ATOMIC_RELAXED) == 0; i++) {
         hg_points_given(c->points, i, 0, d, x);
-        if (!code_row(c, x, d, c->to + i * d, &largest, &moved))
+        if (!code_row(c, x, d, c->to + i * d, &largest, &moved, &off, &lost))
             __atomic_store_n(&c->strange, 1, __ATOMIC_RELAXED);
         most_moved = HG_MAX(most_moved, moved);
         if (c->moved != NULL)
@@ -265,6 +270,8 @@ static void code_some(void *arg, int thread, size_t first, size_t end)
     }
     hg_raise(&c->most, (double)largest);
     hg_raise(&c->most_moved, most_moved);
+    hg_raise(&c->off, off);
+    hg_raise(&c->lost, lost);
 }
 
 /* Reads some rows, from all over the points, and finds the grid of their values, a rough one if need be: the one whose
@@ -327,6 +334,8 @@ static hinge_status copy_codes(struct hg_integers *n, const struct hg_points *po
     }
     n->grid = c.grid;
     n->code = n->own = c.to;
+    n->off = c.off;
+    n->lost = c.lost;
     n->moved = c.moved;
     n->most_moved = c.moved != NULL ? c.most_moved : 0;
     n->stride = d;

@@ -42,6 +42,7 @@ struct hg_integers {
     uint8_t one;            /* a bit is 1 where the byte is this */
     uint8_t *own;           /* the code, where it is a copy */
     uint32_t *square, *sum; /* [rows] sums of k^2 and k of each row; one block */
+    double off, lost;       /* the most that a value is off its place by, and off a place at 0; bytes as they lie: 0 */
     float *moved;           /* [n] how far each point is from its whole numbers, as a norm; NULL: next to nothing */
     double most_moved;      /* the largest of them, in f64 */
     const struct hg_integer_loop *loop; /* that makes products, for the level asked for */

@@ -208,8 +208,9 @@ struct hg_few {
     hg_dots_of_few *dots[HG_TYPES];
 };
 
-/* integer_tiles.c: whether sums over differences are made of the bits of such points. */
-bool hg_bits_serve(const hinge_kernel *kernel, const struct hg_integers *integers);
+/* integer_tiles.c: whether values of a kernel may be made of such numbers: there are some, which points are not too far
+ * off, and of sums over differences bits. */
+bool hg_integers_serve(const hinge_kernel *kernel, const struct hg_integers *integers);
 
 /* combined.c: K(x_i, x_i) of a combined kernel. */
 double hg_combined_diagonal(const struct hg_tiler *t, const struct hg_points *points, size_t i);

@@ -80,16 +80,20 @@ TEST(test_gram_of_bits)
 }
 
 /* |x - z| is counted wherever the two values are; shares and ratios only where one of them is 0. What has three values
- * is made of differences. */
+ * is made of differences, also where one is so large that the others are what it may be rounded by. */
 TEST(test_which_are_bits)
 {
     for (int k = 0; k < KERNELS; k++)
         for (int type = 0; type < 2; type++) {
             struct set off = drawn(5830010, 70, 40, 2, 0.5), three = drawn(5830011, 70, 40, 0, 1);
+            struct set large = drawn(5830012, 70, 40, 0, 1);
             hinge_kernel kernel = kernel_of(k, 40, 1);
             three.x[5] = 2;
+            for (size_t i = 0; i < large.n; i++)
+                large.x[i * large.d] *= 1e17;
             check_gram(&off, &kernel, hg_cpu_level(0), type ? HINGE_F32 : HINGE_F64, k == 0 ? "bits" : "differences");
             check_gram(&three, &kernel, hg_cpu_level(0), type ? HINGE_F32 : HINGE_F64, "differences");
+            check_gram(&large, &kernel, hg_cpu_level(0), type ? HINGE_F32 : HINGE_F64, "differences");
         }
 }
 

@@ -405,3 +405,27 @@ TEST(test_predictions_off_the_grid)
         t.x[k * 100 + 7] = k == 0 ? 0.5 : 1e4;
     }
 }
+
+/* A feature of so large values that others are no more than what rounding takes of it, or that values of its own are:
+ * what numbers would lose of them, plain sums show. */
+TEST(test_what_large_values_hide)
+{
+    const hinge_kernel kernels[] = { hinge_kernel_rbf(1e-3), hinge_kernel_sigmoid(1e-3, 0),
+                                     hinge_kernel_matern32(1e-3) };
+    for (int k = 0; k < 6; k++) {
+        struct set s = set_on_grid(14 + (uint64_t)k, 200, 100, 0, 1, 2);
+        for (size_t i = 0; i < s.n; i++) {
+            s.x[i * s.d] *= k < 3 ? 1e17 : 1.5e18 + 1024. * (double)(i % 2);
+            s.x[i * s.d + 1] *= k < 3 ? 1 : 1.5e18;
+            s.y[i] = (k < 3 ? s.x[i * s.d + 2] : (double)(i % 2)) > 0 ? 1 : -1;
+        }
+        for (size_t f = 2; k >= 3 && f < s.n * s.d; f += f % s.d == s.d - 1 ? 3 : 1)
+            s.x[f] *= 1.5e18;
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        params.kernel = kernels[k % 3];
+        hinge_model *model = converged(&s, &params, NULL);
+        assert_true(plain_certify(model, &s, &params).kkt <= params.eps * 1.05);
+        double *ours = fit_decisions(model, &s, HINGE_PRECISION_F64), *plain = plain_decisions(model, &s);
+        assert_true(largest_difference(ours, plain, s.n) < 1e-9);
+    }
+}

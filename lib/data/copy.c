@@ -47,7 +47,7 @@ static hinge_status make_integers(struct hg_copy *copy, struct hg_dataset *data,
     if (!features || !wanted || (data->points.shift != NULL && !row->of_distance))
         return HINGE_OK;
     HG_TRY(hg_integers_init(&copy->integers, &data->points, f32, level, data->threads, err));
-    bool serve = copy->integers.grid.most > 0;
+    bool serve = hg_integers_serve(&data->kernel, &copy->integers);
     if (asked != HINGE_MAKER_INTEGERS)
         serve = serve && are_near(copy, data) &&
                 hg_integers_win(&data->kernel, &copy->integers, data->points.nonzeros, HINGE_F32, level);

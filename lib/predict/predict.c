@@ -520,7 +520,7 @@ static hinge_status look_for_integers(struct hg_prediction *j, int threads, hing
     bool wanted = asked == HINGE_MAKER_AUTO || asked == HINGE_MAKER_INTEGERS;
     if (grid->most > 0 && wanted)
         HG_TRY(hg_integers_match(&j->x_integers, grid, &j->x, j->tiler.maps->number, threads, err));
-    if (j->x_integers.grid.most > 0)
+    if (hg_integers_serve(&j->m->kernel, &j->x_integers))
         j->x.integers = &j->x_integers;
     return asked == HINGE_MAKER_INTEGERS ? hg_maker_check(&j->tiler, &j->x, err) : HINGE_OK;
 }
