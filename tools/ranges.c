@@ -51,7 +51,7 @@ void ranges_measure(struct ranges *ranges, const hinge_data *data)
     size_t cols = data->x.cols;
     hinge_scaling fitted = { 0 };
     ranges_grow(ranges, cols);
-    if (data->x.rows) { /* a rank may have none */
+    if (data->x.rows > 0) { /* a rank may have none */
         check(hinge_scaling_fit(&fitted, &data->x, NULL, 0, 1, &failure));
         memcpy(ranges->x.low, fitted.low, cols * sizeof *fitted.low);
         memcpy(ranges->x.high, fitted.high, cols * sizeof *fitted.high);
