@@ -178,12 +178,10 @@ uint64_t hg_lowrank_steps(size_t n, size_t columns)
  * diagonal. At least 1e-13, which rounding leaves, and 1e-3 at most. diagonal: [n] of the kernel. */
 static double share_allowed(const double *diagonal, size_t n, const struct hg_qp *qp, double error)
 {
-    double square = 0, mean = 0;
+    double mean = 0;
     for (size_t i = 0; i < n; i++)
         mean += diagonal[i] / (double)n;
-    for (size_t i = 0; i < qp->n; i++)
-        square += hg_qp_beta(qp, i) * hg_qp_beta(qp, i);
-    return HG_MIN(HG_MAX(error / (sqrt(square) * mean), 1e-13), 1e-3);
+    return HG_MIN(HG_MAX(error / (hg_qp_length(qp) * mean), 1e-13), 1e-3);
 }
 
 /* Holds the factor of a sample of the points: its pivots, and their rows of it, which are a lower triangle. Points are
