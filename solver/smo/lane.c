@@ -106,8 +106,8 @@ static bool is_known(const void *run)
     return many->exact == NULL || (hg_qp_length(lane->run.qp) + lane->problem->reach) * many->value_error <= most;
 }
 
-/* Notes how far the coefficients are from 0. mended: some of g is what it is in f64 here; otherwise adding up their rows
- * has rounded it as sums in f64 do. */
+/* Notes how far the coefficients are from 0. mended: some of g is what it is in f64 here; otherwise adding up their
+ * rows has rounded it as sums in f64 do. */
 static void note_reach(struct hg_lane *lane, bool mended)
 {
     const double sums = lane->run.rows->type == HINGE_F64 ? 1 : 0x1p-29; /* their rounding, to that of values */

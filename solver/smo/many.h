@@ -27,8 +27,8 @@ struct hg_many_problem {
     const struct hg_range *range, *elsewhere; /* of its points; of those that hg_many_apply is to look at */
     size_t n_ranges, n_elsewhere;
     uint64_t before; /* steps that it has taken before, of those that any problem may take */
-    /* In and out: the greatest length of a beta at which some of g was made in f64, or by which sums in f64 have rounded
-     * it: errors of values, times this, may be in g beside those times beta. 0: g is of nothing, or of beta alone. */
+    /* In and out: the greatest length of a beta at which some of g was made in f64, or by which sums in f64 have
+     * rounded it: errors of values, times this, may be in g beside those times beta. 0: g is of nothing, or of beta. */
     double reach;
     /* out; the report tells how far it is on the way too */
     hinge_report report;
