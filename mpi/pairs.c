@@ -5,9 +5,9 @@
  * many ranks solve it: its points keep their numbers and tiles, and as many rows of theirs are kept.
  */
 #include "mpi/mpi_run.h"
+#include "lib/rows/peers.h"
+#include "lib/train/training.h"
 #include "solver/smo/store.h"
-
-#include <stdlib.h>
 
 enum {
     OF_A_POINT = 200,           /* bytes that a run has of a point, beside its values and kernel rows */
@@ -18,21 +18,11 @@ struct turns {
     const struct hm_net *net;
     struct hm_own *own;
     const struct hm_pairs *pairs;
-    struct dealt {
-        size_t points, number;
-    } * dealt;           /* [n] problems, the largest first */
-    size_t n, *count;    /* [n_groups * ranks] points of each class on each rank */
-    size_t memory, room; /* for kernel rows of all ranks; for all that a rank has of its problems */
-    size_t first, each;  /* of this turn: so many problems of each rank, the first of all */
+    struct hg_dealt *dealt; /* [n] problems, the largest first */
+    size_t n, *count;       /* [n_groups * ranks] points of each class on each rank */
+    size_t memory, room;    /* for kernel rows of all ranks; for all that a rank has of its problems */
+    size_t first, each;     /* of this turn: so many problems of each rank, the first of all */
 };
-
-static int by_points(const void *a, const void *b)
-{
-    const struct dealt *p = a, *q = b;
-    if (p->points != q->points)
-        return p->points > q->points ? -1 : 1;
-    return (p->number > q->number) - (p->number < q->number);
-}
 
 /* Counts the bytes of a problem of n points where one rank has it: its rows come and go, and kernel rows are kept as
  * all ranks together would keep them (make_block of problem.c), by eight bytes a value in case f32 will not do. */
@@ -57,9 +47,9 @@ static hinge_status choose(struct turns *t, hinge_error *err)
     for (size_t p = 0; p < pr->n_problems && !machines.mixed; p++) {
         size_t points = hg_problem_size(pr, p);
         if (bytes_of(t, points) <= (double)t->room)
-            t->dealt[t->n++] = (struct dealt){ points, p };
+            t->dealt[t->n++] = (struct hg_dealt){ points, p };
     }
-    qsort(t->dealt, t->n, sizeof *t->dealt, by_points);
+    hg_largest_first(t->dealt, t->n);
     t->n -= 2 * (t->n % ranks) < ranks ? t->n % ranks : 0;
     for (size_t c = 0; c < groups; c++)
         for (size_t k = t->own->first_tile[c], left = pr->start[c + 1] - pr->start[c]; left > 0; k++) {
@@ -80,11 +70,10 @@ static void begin_turn(struct turns *t)
     t->each = HG_MAX(HG_MIN(left, (size_t)HG_MAX(most, 0.0)), (size_t)1);
 }
 
-/* Returns the k-th problem of a rank in this turn: ranks draw from the first to the last, and back again; SIZE_MAX:
- * there is none. */
+/* Returns the k-th problem of a rank in this turn; SIZE_MAX: there is none. */
 static size_t problem_of(const struct turns *t, size_t rank, size_t k)
 {
-    size_t ranks = (size_t)t->net->ranks, at = t->first + k * ranks + (k % 2 == 0 ? rank : ranks - 1 - rank);
+    size_t at = t->first + hg_drawn(rank, (size_t)t->net->ranks, k);
     return at < t->n ? t->dealt[at].number : SIZE_MAX;
 }
 

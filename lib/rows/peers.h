@@ -43,6 +43,13 @@ static inline size_t hg_peers_columns(const struct hg_peers *peers, size_t rank,
     return mine * grain + (rank == whole % peers->count ? n % grain : 0);
 }
 
+/* Returns which of things, the largest first, is the k-th of one of `count` processes: they draw in turn, from the
+ * first to the last and back again. */
+static inline size_t hg_drawn(size_t rank, size_t count, size_t k)
+{
+    return k * count + (k % 2 == 0 ? rank : count - 1 - rank);
+}
+
 /* Says whether the k-th of things that peers take in turn is this process's. */
 static inline bool hg_peers_mine(const struct hg_peers *peers, size_t k)
 {

@@ -9,28 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct dealt { /* a problem; in the order in which they are dealt: the largest first */
-    size_t points, number;
-};
-
 struct own {
     struct hg_training *t;
-    struct dealt *all; /* [n_problems] */
+    struct hg_dealt *all; /* [n_problems] */
 };
 
 static int by_points(const void *a, const void *b)
 {
-    const struct dealt *p = a, *q = b;
+    const struct hg_dealt *p = a, *q = b;
     if (p->points != q->points)
         return p->points > q->points ? -1 : 1;
     return (p->number > q->number) - (p->number < q->number);
 }
 
-/* Returns the k-th problem of this process: peers draw in turn, from the first to the last and back again. */
+void hg_largest_first(struct hg_dealt *all, size_t n)
+{
+    qsort(all, n, sizeof *all, by_points);
+}
+
+/* Returns the k-th problem of this process. */
 static size_t own_problem(const struct own *o, size_t k)
 {
-    const struct hg_peers *peers = o->t->peers;
-    return k * peers->count + (k % 2 == 0 ? peers->rank : peers->count - 1 - peers->rank);
+    return hg_drawn(o->t->peers->rank, o->t->peers->count, k);
 }
 
 static size_t count_own(const struct own *o)
@@ -198,8 +198,8 @@ hinge_status hg_solve_dealt(struct hg_training *t, hinge_error *err)
     hinge_status status = HG_MAKE(err, "the deal of problems", HG_ARRAY(o.all, n));
     if (status == HINGE_OK) {
         for (size_t p = 0; p < n; p++)
-            o.all[p] = (struct dealt){ hg_problem_size(&t->problem, p), p };
-        qsort(o.all, n, sizeof *o.all, by_points);
+            o.all[p] = (struct hg_dealt){ hg_problem_size(&t->problem, p), p };
+        hg_largest_first(o.all, n);
         n_own = count_own(&o);
         status = hg_each(n_own, hg_side_by_side(t), t->threads, solve_own, &o, err);
     }

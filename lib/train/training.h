@@ -108,8 +108,12 @@ void hg_end_together(struct hg_training *t);
 /* Returns the peers that solve each problem with this process; NULL: none, as where there are several problems each
  * process solves some of them (dealt.c). */
 struct hg_peers *hg_training_peers(const struct hg_training *t);
-/* dealt.c: solves all problems, each by one of the peers. */
+/* dealt.c: solves all problems, each by one of the peers; puts problems [n] in the order in which they are dealt. */
 hinge_status hg_solve_dealt(struct hg_training *t, hinge_error *err);
+struct hg_dealt {
+    size_t points, number;
+};
+void hg_largest_first(struct hg_dealt *all, size_t n);
 
 /* solve.c: problem p, by so many threads, into its solution. t: struct hg_training. */
 hinge_status hg_solve_problem(void *t, int thread, size_t p, int threads, hinge_error *err);
