@@ -404,6 +404,29 @@ TEST(inseparable)
     }
 }
 
+/* One point of both classes, of more features than rows: the factor's rows of it differ by their roundings, between
+ * which a hyperplane lies. */
+TEST(inseparable_by_one_point)
+{
+    for (uint64_t t = 0; t < 40; t++) {
+        struct set s = set_new(2 + t % 4, 3 + t);
+        uint64_t seed = 690000 + t;
+        for (size_t i = 0; i < s.n * s.d; i++)
+            s.x[i] = i < s.d ? draw_normal(&seed) : s.x[i - s.d];
+        for (size_t i = 0; i < s.n; i++)
+            s.y[i] = i % 2 == 0 ? 1 : -1;
+        for (int no_bias = 0; no_bias < 2; no_bias++) {
+            hinge_params params = hard(hinge_kernel_linear());
+            hinge_report report;
+            params.no_bias = no_bias;
+            hinge_model *model = fit(&s, &params, &report);
+            assert_int_equal(report.outcome, HINGE_NO_MARGIN);
+            assert_non_null(strstr(report.path, "no margin above"));
+            assert_true(report.n_sv == 0 && hinge_model_rho(model)[0] == 0);
+        }
+    }
+}
+
 static struct set xor_set(void)
 {
     struct set s = set_new(4, 2);

@@ -102,6 +102,9 @@ size_t hg_lowrank_most(size_t n)
 
 /* ---- solving on it ----------------------------------------------------------------------------------------------- */
 
+/* A factor that is off K by no more is K but for rounding: what ZZ' cannot separate K cannot. */
+#define NOTHING_LEFT 1e-12
+
 /* Returns by how much a margin in the kernel's space may be larger than one in that of the factor, whose sums of rows
  * with weights of sum 1 lack a square of trace(K - ZZ') at most; with what rounding leaves of that. */
 static double hidden_margin(const struct hg_lowrank *l)
@@ -110,6 +113,22 @@ static double hidden_margin(const struct hg_lowrank *l)
     for (size_t i = 0; l->z != NULL && i < l->super.n * l->super.d; i++)
         trace += l->z[i] * l->z[i];
     return sqrt(HG_MAX(l->trace_error, 8 * DBL_EPSILON) * trace);
+}
+
+/* Says that there is no margin, where the run has found one that is less than what rounding of ZZ' makes, as of equal
+ * rows of both classes, and K denies it. */
+static bool deny_margin(const struct hg_lowrank *l, struct hg_qp *qp, struct hg_interior_result *result)
+{
+    bool denied = result->report.outcome == HINGE_STALLED && isfinite(result->margin_bound) &&
+                  l->trace_error <= NOTHING_LEFT && result->margin_bound <= hidden_margin(l);
+    if (!denied)
+        return false;
+    result->report.outcome = HINGE_NO_MARGIN;
+    result->report.objective = -INFINITY;
+    result->report.gap = result->report.violation = INFINITY;
+    memset(result->bias, 0, sizeof result->bias);
+    memset(qp->beta[0], 0, qp->n * sizeof *qp->beta[0]);
+    return true;
 }
 
 /* Solves on ZZ', and lets the kernel judge: where Z is not all of K, K beta is computed in f64, and objective,
@@ -131,9 +150,10 @@ hinge_status hg_lowrank_solve(const struct hg_lowrank *l, const struct hg_proble
         result->report.outcome = hg_halt_outcome(halt);
     else if (is_judged)
         hg_interior_judge(qp, g, options, result);
-    if (!has_margin && l->trace_error > 1e-12)
+    if (!has_margin && l->trace_error > NOTHING_LEFT)
         result->report.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
-    result->margin_bound += has_margin ? 0 : hidden_margin(l);
+    if (!has_margin || deny_margin(l, qp, result))
+        result->margin_bound += hidden_margin(l);
     return HINGE_OK;
 }
 
