@@ -91,6 +91,8 @@ static hinge_status look(const struct hg_margin *m, double digits, bool *has_mar
     return *has_margin ? look_closely(m, digits, has_margin, err) : HINGE_OK;
 }
 
+#define LEAST_EPS 1e-13 /* to which margins are looked for */
+
 /* ---- a finer solution -------------------------------------------------------------------------------------------- */
 
 /* Copies the coefficients aside, or back. */
@@ -120,17 +122,18 @@ static struct hg_turns begin_finer(const struct hg_margin *m)
 }
 
 /* Looks for r: a violation may be below eps, and r hardly more or less than 0. Then the model and its sign hang on
- * chance, so the run goes on to eps a hundred times smaller, and again, until r has a digit. Where that is not found,
- * at the expense of five times the steps taken so far and n, or while nothing is gained, the model is what it was. */
-static hinge_status find_r(const struct hg_margin *m, double *room, bool *has_margin, hinge_error *err)
+ * chance, so the run goes on to eps a hundred times smaller, and again, until r has a digit, or eps is `least`. Where it
+ * is not found by so many steps in all, or while nothing is gained, the model is what it was. room: [entries] */
+static hinge_status find_r(const struct hg_margin *m, double least, uint64_t most, double *room, bool *has_margin,
+                           hinge_error *err)
 {
     struct hg_solution *s = m->s;
     const hinge_params *p = &m->problem->params;
-    uint64_t first = s->report.iterations, most = first + 5 * (first + m->reduced->qp.n);
     most = p->max_iter > 0 ? HG_MIN(p->max_iter, most) : most;
     HG_TRY(look(m, 10, has_margin, err));
-    for (double eps = p->eps / 100; !*has_margin && eps > 1e-13 && !m->interior; eps /= 100) {
+    for (double eps = p->eps; !*has_margin && eps > least && !m->interior;) {
         struct hg_solution before = *s;
+        eps = HG_MAX(eps / 100, least);
         struct hg_turns finer = begin_finer(m);
         if (before.report.iterations >= most || hg_halted(m->halt))
             break;
@@ -145,8 +148,6 @@ static hinge_status find_r(const struct hg_margin *m, double *room, bool *has_ma
         hg_add_work(&s->report, &before.report);
         HG_TRY(look(m, 10, has_margin, err));
     }
-    if (!*has_margin && s->report.outcome == HINGE_CONVERGED && !hg_halted(m->halt))
-        HG_TRY(look(m, 1, has_margin, err));
     return HINGE_OK;
 }
 
@@ -178,34 +179,39 @@ static double most_times(const struct hg_margin *m)
 }
 
 /* Finds the closest nu that has a margin, which is above: the larger nu, the smaller the reduced hulls. The interval is
- * halved until its ends differ by a hundredth; what is found there in one run to eps counts, of a quarter of the steps
- * that the nu asked for took, and 100 a point, so that r has digits. The model is that of the end that has a margin
- * (s->nu), or, where none has, what it was. */
+ * halved until its ends differ by a hundredth; what is found there counts, of a quarter of the steps that the nu asked
+ * for took, and 100 a point, by an eps that is 1e-5 of the largest nu's r at most: features may be so small that
+ * all coefficients are within the caller's. The model is that of the end that has a margin (s->nu), or, where none has,
+ * what it was. room: [2 * entries] */
 static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error *err)
 {
     enum { LOOKS = 12 };
     const hinge_params *p = &m->problem->params;
     struct hg_reduced *r = m->reduced;
     struct hg_solution *s = m->s, best = *s;
-    double asked[2] = { r->sums[0], r->sums[1] }, low = 1, high = most_times(m), next = high;
+    double asked[2] = { r->sums[0], r->sums[1] }, low = 1, high = most_times(m), next = high, least = LEAST_EPS;
+    double *spare = room + r->qp.n * (size_t)r->qp.layers;
     uint64_t most = best.report.iterations / 4 + 100 * (uint64_t)r->qp.n;
     hinge_outcome outcome = HINGE_NO_MARGIN;
     hinge_status status = HINGE_OK;
     keep(&r->qp, room, false);
     for (int look_again = 0; look_again < LOOKS && high > 1.01 * low && !hg_ended_early(outcome); look_again++) {
         uint64_t steps = best.report.iterations, left = p->max_iter > steps ? p->max_iter - steps : 0;
+        uint64_t now = p->max_iter > 0 ? HG_MIN(left, most) : most;
         bool has_margin = false;
         if ((p->max_iter > 0 && left == 0) || !start_at(m, asked, next))
             break;
-        status = m->solve(m->arg, p->eps, p->max_iter > 0 ? HG_MIN(left, most) : most, NULL);
+        status = m->solve(m->arg, p->eps, now, NULL);
         if (status == HINGE_OK && s->report.outcome == HINGE_CONVERGED)
-            status = look(m, 10, &has_margin, err);
+            status = find_r(m, least, now, spare, &has_margin, err);
         if (status != HINGE_OK)
             break;
         if (hg_halted(m->halt))
             outcome = hg_halt_outcome(m->halt);
         if (!has_margin && best.nu == 0)
             look_again = LOOKS; /* the largest nu has none */
+        if (has_margin && best.nu == 0)
+            least = (s->bias[1] - s->bias[0]) / 2 / 1e5;
         if (has_margin) {
             hg_add_work(&s->report, &best.report);
             best = *s;
@@ -249,8 +255,11 @@ hinge_status hg_settle_margin(const struct hg_margin *m, hinge_error *err)
         s->report.outcome = HINGE_NO_MARGIN;
     if (m->problem->params.task != HINGE_NU_SVC || s->report.outcome != HINGE_CONVERGED)
         return HINGE_OK;
-    HG_TRY(HG_MAKE(err, "the search for a margin", HG_ARRAY(room, qp->n * (size_t)qp->layers)));
-    hinge_status status = find_r(m, room, &has_margin, err);
+    HG_TRY(HG_MAKE(err, "the search for a margin", HG_TABLE(room, qp->n, 2 * (size_t)qp->layers)));
+    uint64_t first = s->report.iterations;
+    hinge_status status = find_r(m, LEAST_EPS, 6 * first + 100 * (uint64_t)qp->n, room, &has_margin, err);
+    if (status == HINGE_OK && !has_margin && s->report.outcome == HINGE_CONVERGED && !hg_halted(m->halt))
+        status = look(m, 1, &has_margin, err);
     s->undivided = !has_margin;
     if (status == HINGE_OK && !has_margin && s->report.outcome == HINGE_CONVERGED) {
         s->report.outcome = HINGE_NO_MARGIN;
