@@ -461,6 +461,21 @@ TEST(margins_do_not_hang_on_units)
     assert_true(without > 10);
 }
 
+/* A limit of steps is what ends the search here, which has found nothing yet: that there is no margin is not known. */
+TEST(a_margin_that_is_not_found_is_not_none)
+{
+    struct set set = normal_set(3, 30, 3, 1e-2);
+    hinge_params p = params_for(HINGE_NU_SVC, hinge_kernel_linear(), 1);
+    hinge_report r;
+    p.nu = 0.05;
+    p.solver = HINGE_SOLVER_SMO;
+    fit(&set, &p, &r);
+    assert_int_equal(r.outcome, HINGE_NO_MARGIN);
+    p.max_iter = 5;
+    fit(&set, &p, &r);
+    assert_int_equal(r.outcome, HINGE_MAX_ITER);
+}
+
 /* Hulls that meet, and rows in f32, by which no finer eps is reached: where the finer solutions are not looked at they
  * take three of four steps, 4 million in all, for nothing. */
 TEST(finer_solutions_end_where_nothing_is_gained)

@@ -261,7 +261,10 @@ hinge_status hg_settle_margin(const struct hg_margin *m, hinge_error *err)
     if (status == HINGE_OK && !has_margin && s->report.outcome == HINGE_CONVERGED && !hg_halted(m->halt))
         status = look(m, 1, &has_margin, err);
     s->undivided = !has_margin;
-    if (status == HINGE_OK && !has_margin && s->report.outcome == HINGE_CONVERGED) {
+    uint64_t most = m->problem->params.max_iter;
+    if (!has_margin && s->report.outcome == HINGE_CONVERGED && most > 0 && s->report.iterations >= most) {
+        s->report.outcome = HINGE_MAX_ITER; /* it is not known whether there is one */
+    } else if (status == HINGE_OK && !has_margin && s->report.outcome == HINGE_CONVERGED) {
         s->report.outcome = HINGE_NO_MARGIN;
         status = find_nu(m, room, err);
     }
