@@ -1,4 +1,4 @@
-/* Has hinge/mpi.h's calls: those of train.c and files.c over MPI's table of ranks. */
+/* Has hinge/mpi.h's calls: those of mpi_train.c and files.c over MPI's table of ranks. */
 #include "mpi/net_mpi.h"
 #include "mpi/mpi_train.h"
 

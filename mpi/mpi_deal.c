@@ -1,4 +1,4 @@
-/* Labels, counts and points: what ranks agree on before a training, and the deal of tiles (own.h). */
+/* Labels, counts and points: what ranks agree on before a training, and the deal of tiles (mpi_own.h). */
 #include "lib/data/params.h"
 #include "mpi/mpi_own.h"
 

@@ -1,12 +1,12 @@
 /*
  * One two-class problem on all ranks: block SMO by rounds. Each rank holds beta and g = K beta of its own points, and
- * all hold the same working set W. Read own.h before, and solver/smo/block.c, whose rounds these are.
+ * all hold the same working set W. Read mpi_own.h before, and solver/smo/block.c, whose rounds these are.
  *
- *   round.c    a round: violations, selection, W, the inner solve, the update of g
- *   share.c    what ranks tell each other of W
- *   exact.c    sources of kernel rows, and g in f64
- *   problem.c  what is around the rounds: the start, the verdict, the solution
- *   pairs.c    which problems are not for all ranks, but for one each
+ *   round.c        a round: violations, selection, W, the inner solve, the update of g
+ *   share.c        what ranks tell each other of W
+ *   exact.c        sources of kernel rows, and g in f64
+ *   mpi_problem.c  what is around the rounds: the start, the verdict, the solution
+ *   pairs.c        which problems are not for all ranks, but for one each
  */
 #ifndef HM_RUN_H
 #define HM_RUN_H

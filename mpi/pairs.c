@@ -25,7 +25,7 @@ struct turns {
 };
 
 /* Counts the bytes of a problem of n points where one rank has it: its rows come and go, and kernel rows are kept as
- * all ranks together would keep them (make_block of problem.c), by eight bytes a value in case f32 will not do. */
+ * all ranks together would keep them (make_block of mpi_problem.c), by eight bytes a value in case f32 will not do. */
 static double bytes_of(const struct turns *t, size_t n)
 {
     struct hm_part part = { 0 };

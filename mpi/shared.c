@@ -90,7 +90,7 @@ static void share_sums(struct shared *s, double *sums, size_t n, size_t grain)
             from += net->sizes[r] / sizeof *sums;
 }
 
-/* Does hg_peers.bring by a sum of HM_SUM's size, which is where the ranks agree on everything, and a gather. */
+/* Does hg_peers.bring by one sum, which is where the ranks agree on everything, and a gather. */
 static hinge_status bring(struct hg_peers *peers, hinge_status status, const struct hg_halt *halt, uint64_t *values,
                           double *sums, size_t n, size_t grain)
 {

@@ -13,6 +13,15 @@ const char *path_of(const char *name);
 /* The end of it: what is at these paths goes. Returns 0; else something was left behind that no path was asked for. */
 int remove_folder(void);
 
+/* What .npy files call doubles and floats as this machine stores them. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define NPY_F8 ">f8"
+#define NPY_F4 ">f4"
+#else
+#define NPY_F8 "<f8"
+#define NPY_F4 "<f4"
+#endif
+
 /* A file of these bytes. */
 void write_file(const char *path, const void *bytes, size_t size);
 

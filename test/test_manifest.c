@@ -99,7 +99,7 @@ static void write_npy(const char *name, size_t rows, size_t cols, double first)
 {
     char bytes[1024] = "\x93NUMPY\x01\x00\x76\x00";
     int length =
-        snprintf(bytes + 10, 118, "{'descr': '<f8', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, cols);
+        snprintf(bytes + 10, 118, "{'descr': '" NPY_F8 "', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, cols);
     memset(bytes + 10 + length, ' ', 118 - (size_t)length);
     for (size_t k = 0; k < rows * cols; k++, first++)
         memcpy(bytes + 128 + 8 * k, &first, 8);

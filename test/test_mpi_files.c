@@ -192,26 +192,26 @@ TEST(test_npy)
 {
     const hinge_data_options plain = { 0 };
     for (int k = 0; k < 4; k++) {
-        struct bytes x = npy_of(k % 2 == 0 ? "<f8" : "<f4", k / 2 == 1, 7, 3, -1);
-        struct bytes labels = npy_of("<f8", false, k % 2 == 0 ? 7 : 1, k % 2 == 0 ? 1 : 7, -1);
+        struct bytes x = npy_of(k % 2 == 0 ? NPY_F8 : NPY_F4, k / 2 == 1, 7, 3, -1);
+        struct bytes labels = npy_of(NPY_F8, false, k % 2 == 0 ? 7 : 1, k % 2 == 0 ? 1 : 7, -1);
         check_npy(&x, NULL, plain, PARTS);
         check_npy(&x, &labels, plain, PARTS);
         check_npy(&x, NULL, (hinge_data_options){ .type = k % 2 == 0 ? HINGE_F32 : HINGE_F64, .min_cols = 5 }, PARTS);
         for (int at = 1; at < 21; at += 6) {
-            struct bytes other = npy_of(k % 2 == 0 ? "<f8" : "<f4", k / 2 == 1, 7, 3, at);
-            struct bytes bad = npy_of("<f8", false, 7, 1, at / 3);
+            struct bytes other = npy_of(k % 2 == 0 ? NPY_F8 : NPY_F4, k / 2 == 1, 7, 3, at);
+            struct bytes bad = npy_of(NPY_F8, false, 7, 1, at / 3);
             check_npy(&other, NULL, plain, BAD);
             check_npy(&other, &bad, plain, BAD);
             check_npy(&x, &bad, plain, BAD);
         }
-        labels = npy_of("<f8", false, 6, 1, -1);
+        labels = npy_of(NPY_F8, false, 6, 1, -1);
         check_npy(&x, &labels, plain, BAD);
         x.size--;
         check_npy(&x, NULL, plain, BAD);
     }
-    struct bytes none = npy_of("<f8", false, 0, 3, -1), odd = npy_of("<f8", false, 2, 3, -1);
+    struct bytes none = npy_of(NPY_F8, false, 0, 3, -1), odd = npy_of(NPY_F8, false, 2, 3, -1);
     check_npy(&none, NULL, plain, BAD);
-    memcpy(strstr(odd.data + 10, "<f8"), "<c8", 3);
+    memcpy(strstr(odd.data + 10, NPY_F8), "<c8", 3);
     check_npy(&odd, NULL, plain, BAD);
     const char *text = "1 1:2\n1 1:3\n";
     check_file("data", text, strlen(text), (hinge_data_options){ .labels_path = "none" }, BAD);
@@ -267,8 +267,8 @@ TEST(test_manifests)
         snprintf(lines, sizeof lines, "%s\nb\n%s\nc\n", packed, packed);
         check_list(lines, plain, true);
     }
-    struct bytes x = npy_of("<f8", false, 7, 3, -1), f = npy_of("<f4", true, 5, 3, -1);
-    struct bytes y = npy_of("<f8", false, 7, 1, -1), z = npy_of("<f8", false, 5, 1, -1);
+    struct bytes x = npy_of(NPY_F8, false, 7, 3, -1), f = npy_of(NPY_F4, true, 5, 3, -1);
+    struct bytes y = npy_of(NPY_F8, false, 7, 1, -1), z = npy_of(NPY_F8, false, 5, 1, -1);
     write_file(path_of("x"), x.data, x.size);
     write_file(path_of("f"), f.data, f.size);
     write_file(path_of("y"), y.data, y.size);
@@ -356,7 +356,7 @@ TEST(test_packed_npy)
     char *bytes = calloc(size, 1);
     for (int fortran = 0; fortran < 2; fortran++) {
         memcpy(bytes, "\x93NUMPY\x01\x00\x76\x00", 10);
-        int length = snprintf(bytes + 10, 118, "{'descr': '<f8', 'fortran_order': %s, 'shape': (%d, %d), }",
+        int length = snprintf(bytes + 10, 118, "{'descr': '" NPY_F8 "', 'fortran_order': %s, 'shape': (%d, %d), }",
                               fortran ? "True" : "False", ROWS, COLS);
         memset(bytes + 10 + length, ' ', 118 - (size_t)length);
         for (size_t k = 0; k < ROWS * COLS; k++) {

@@ -181,7 +181,8 @@ void check_no_margin(const struct trial *t, const hinge_model *model, const hing
                      const struct verdict *verdicts)
 {
     double worst = INFINITY, eps = t->params.eps, error = isnan(r->error) ? 0 : r->error;
-    if (r->outcome != HINGE_NO_MARGIN || strstr(r->path, "margin from nu=") != NULL) /* a model of another nu */
+    /* A model of another nu; a matrix whose rows and columns have different F. */
+    if (r->outcome != HINGE_NO_MARGIN || strstr(r->path, "margin from nu=") != NULL || !t->symmetric)
         return;
     if (t->params.task == HINGE_C_SVC) { /* of another kernel, if a rank was asked for */
         if (t->psd && !t->params.no_bias && t->params.rank == 0)
