@@ -122,8 +122,8 @@ static struct hg_turns begin_finer(const struct hg_margin *m)
 }
 
 /* Looks for r: a violation may be below eps, and r hardly more or less than 0. Then the model and its sign hang on
- * chance, so the run goes on to eps a hundred times smaller, and again, until r has a digit, or eps is `least`. Where it
- * is not found by so many steps in all, or while nothing is gained, the model is what it was. room: [entries] */
+ * chance, so the run goes on to eps a hundred times smaller, and again, until r has a digit, or eps is `least`. Where
+ * it is not found by so many steps in all, or while nothing is gained, the model is what it was. room: [entries] */
 static hinge_status find_r(const struct hg_margin *m, double least, uint64_t most, double *room, bool *has_margin,
                            hinge_error *err)
 {
