@@ -210,9 +210,9 @@ static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error
             outcome = hg_halt_outcome(m->halt);
         if (!has_margin && best.nu == 0)
             look_again = LOOKS; /* the largest nu has none */
-        if (has_margin && best.nu == 0)
-            least = (s->bias[1] - s->bias[0]) / 2 / 1e5;
         if (has_margin) {
+            if (best.nu == 0) /* the largest nu's r tells of what size all are */
+                least = (s->bias[1] - s->bias[0]) / 2 / 1e5;
             hg_add_work(&s->report, &best.report);
             best = *s;
             best.nu = next * m->nu;
@@ -255,18 +255,16 @@ hinge_status hg_settle_margin(const struct hg_margin *m, hinge_error *err)
         s->report.outcome = HINGE_NO_MARGIN;
     if (m->problem->params.task != HINGE_NU_SVC || s->report.outcome != HINGE_CONVERGED)
         return HINGE_OK;
+    uint64_t first = s->report.iterations, most = m->problem->params.max_iter;
     HG_TRY(HG_MAKE(err, "the search for a margin", HG_TABLE(room, qp->n, 2 * (size_t)qp->layers)));
-    uint64_t first = s->report.iterations;
     hinge_status status = find_r(m, LEAST_EPS, 6 * first + 100 * (uint64_t)qp->n, room, &has_margin, err);
     if (status == HINGE_OK && !has_margin && s->report.outcome == HINGE_CONVERGED && !hg_halted(m->halt))
         status = look(m, 1, &has_margin, err);
     s->undivided = !has_margin;
-    uint64_t most = m->problem->params.max_iter;
-    if (!has_margin && s->report.outcome == HINGE_CONVERGED && most > 0 && s->report.iterations >= most) {
-        s->report.outcome = HINGE_MAX_ITER; /* it is not known whether there is one */
-    } else if (status == HINGE_OK && !has_margin && s->report.outcome == HINGE_CONVERGED) {
-        s->report.outcome = HINGE_NO_MARGIN;
-        status = find_nu(m, room, err);
+    if (status == HINGE_OK && !has_margin && s->report.outcome == HINGE_CONVERGED) {
+        bool cut = most > 0 && s->report.iterations >= most; /* it is not known whether there is one */
+        s->report.outcome = cut ? HINGE_MAX_ITER : HINGE_NO_MARGIN;
+        status = cut ? HINGE_OK : find_nu(m, room, err);
     }
     hg_free(room);
     return status;
