@@ -234,31 +234,6 @@ static void compare_problem(const struct trial *t, const struct trial *part, con
     tell("fold %zu, problem %zu: off by %.3g of what is allowed\n", f, p, worst);
 }
 
-static void compare_fold(const struct trial *t, const struct grid *g, const hinge_selection *chosen,
-                         const hinge_grid_point *point, size_t f)
-{
-    size_t repeat = f / (chosen->n_folds / chosen->repeats);
-    struct trial part = without_fold(t, chosen, g, point, chosen->fold + repeat * t->n, f);
-    hinge_model *model = NULL;
-    hinge_report report;
-    if (part.params.task == HINGE_NU_SVC)
-        part.params.nu = fmin(part.params.nu, most_nu(&part));
-    phase("hinge_train of a fold");
-    hinge_status status =
-        part.n == 0 ? HINGE_EINVAL : hinge_train(&model, &part.matrix, part.y, &part.params, &report, &err);
-    phase("checks of a selection");
-    if (status == HINGE_OK && report.outcome == HINGE_CONVERGED && point->outcome == HINGE_CONVERGED) {
-        size_t problems = hinge_model_n_problems(model);
-        double *beta = get(problems * part.n, sizeof *beta);
-        if (problems > 0 && hinge_model_beta(model, part.n, beta, &err) == HINGE_OK)
-            for (size_t p = 0; p < problems; p++)
-                compare_problem(t, &part, model, chosen, point, repeat, f, p, beta, report.violation);
-    }
-    hinge_model_free(model);
-}
-
-/* ---- A fold against what its kernel can make --------------------------------------------------------------------- */
-
 /* Takes what column q [n] of length 1 has of v off it. */
 static void take_off(const long double *q, long double *v, size_t n)
 {
@@ -278,8 +253,10 @@ static long double length_of(const long double *v, size_t n)
 }
 
 /* Values of a linear kernel are affine in the features: what no affine function explains of a fold's held-out values is
- * at most what each of them may be off by, half of eps. Features are made orthonormal one after the other, twice. */
-static void check_affine(const struct trial *t, const hinge_selection *chosen, const hinge_grid_point *point, size_t f)
+ * at most what each of them may be off by, half of eps, and what rounding makes of sums by coefficients such as beta
+ * [part->n]. Features are made orthonormal one after the other, twice. */
+static void check_affine(const struct trial *t, const struct trial *part, const double *beta,
+                         const hinge_selection *chosen, const hinge_grid_point *point, size_t f)
 {
     size_t repeat = f / (chosen->n_folds / chosen->repeats), n = 0;
     const int *fold = chosen->fold + repeat * t->n;
@@ -288,9 +265,12 @@ static void check_affine(const struct trial *t, const hinge_selection *chosen, c
     for (size_t i = 0; i < t->n; i++)
         if (fold[i] == (int)f && isfinite(point->decisions[repeat * t->n + i]))
             row[n++] = i;
-    if (t->params.kernel.type != HINGE_LINEAR || !one_problem || t->params.task == HINGE_NU_SVC || n < t->d + 3 ||
-        point->outcome != HINGE_CONVERGED)
+    if (t->params.kernel.type != HINGE_LINEAR || !one_problem || t->params.task == HINGE_NU_SVC || n < t->d + 3)
         return;
+    struct sums sums = truth_sums(part, beta, 1, t->x, t->n);
+    double rounding = 0;
+    for (size_t i = 0; i < n; i++)
+        rounding = fmax(rounding, sums.slack[row[i]]);
     long double *q = get((t->d + 2) * n, sizeof *q), *left = q + (t->d + 1) * n;
     for (size_t c = 0; c <= t->d + 1; c++) {
         long double *v = q + c * n, before;
@@ -303,13 +283,38 @@ static void check_affine(const struct trial *t, const hinge_selection *chosen, c
         for (size_t i = 0; i < n && c <= t->d; i++)
             v[i] = after > 1e-15L * before ? v[i] / after : 0;
         if (c == t->d + 1) {
-            double allowed = sqrt((double)n) * chosen->eps / 2 + 1e-9 * (double)before;
+            double allowed = sqrt((double)n) * (chosen->eps / 2 + 2 * rounding) + 1e-9 * (double)before;
             tell("fold %zu: %.3Lg of %.3Lg is not affine, allowed %.3g\n", f, after, before, allowed);
             if (!(length_of(left, n) <= allowed))
                 finding("selection, affine", "fold %zu, C=%g p=%g: %.6Lg of %.6Lg is not affine, allowed %g", f,
                         point->C, point->p, after, before, allowed);
         }
     }
+}
+
+static void compare_fold(const struct trial *t, const struct grid *g, const hinge_selection *chosen,
+                         const hinge_grid_point *point, size_t f)
+{
+    size_t repeat = f / (chosen->n_folds / chosen->repeats);
+    struct trial part = without_fold(t, chosen, g, point, chosen->fold + repeat * t->n, f);
+    hinge_model *model = NULL;
+    hinge_report report;
+    if (part.params.task == HINGE_NU_SVC)
+        part.params.nu = fmin(part.params.nu, most_nu(&part));
+    phase("hinge_train of a fold");
+    hinge_status status =
+        part.n == 0 ? HINGE_EINVAL : hinge_train(&model, &part.matrix, part.y, &part.params, &report, &err);
+    phase("checks of a selection");
+    if (status == HINGE_OK && point->outcome == HINGE_CONVERGED) {
+        size_t problems = hinge_model_n_problems(model);
+        double *beta = get(problems * part.n, sizeof *beta);
+        bool known = problems > 0 && hinge_model_beta(model, part.n, beta, &err) == HINGE_OK;
+        if (known)
+            check_affine(t, &part, beta, chosen, point, f);
+        for (size_t p = 0; p < problems && known && report.outcome == HINGE_CONVERGED; p++)
+            compare_problem(t, &part, model, chosen, point, repeat, f, p, beta, report.violation);
+    }
+    hinge_model_free(model);
 }
 
 /* ---- Scores ------------------------------------------------------------------------------------------------------ */
@@ -465,8 +470,8 @@ void check_selection(const struct trial *t)
             remark("selection: stalled at C=%g nu=%g gamma=%g", point->C, point->nu, point->gamma);
         check_score(t, chosen, point);
         size_t f = pick(&state, chosen->n_folds);
-        check_affine(t, chosen, point, f);
-        if (t->psd && t->symmetric && (t->n <= 200 || chance(&state, 0.2)))
+        bool compares = t->n <= 200 || chance(&state, 0.2) || t->params.kernel.type == HINGE_LINEAR;
+        if (t->psd && t->symmetric && compares)
             compare_fold(t, &g, chosen, point, f);
     }
     if (chosen != NULL) {
