@@ -386,3 +386,30 @@ TEST(cod_rna)
     assert_true(c.kkt <= 2.02 * params.eps);
     assert_close(r.objective, r64.objective, 1e-4);
 }
+
+/* nu-SVR of targets that a plane goes through has both sides of examples in use, each of them 1e14 times what a model
+ * keeps of them, their difference: its certificate's dual objective is that of the model all the same. */
+TEST(sides_much_larger_than_coefficients)
+{
+    enum { N = 30 };
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        uint64_t state = seed;
+        struct set set = set_new(N, 2);
+        for (size_t i = 0; i < N; i++) {
+            for (size_t c = 0; c < 2; c++)
+                set.x[i * 2 + c] = floor(10 * draw_unit(&state));
+            set.y[i] = 2 - 0.3 * set.x[i * 2] - 0.2 * set.x[i * 2 + 1];
+        }
+        hinge_params params = params_for(HINGE_NU_SVR, hinge_kernel_polynomial(1, 1.7e6, 0.0075), 4.5e6);
+        params.nu = 0.033;
+        hinge_model *model = converged(&set, &params, NULL);
+        double *beta = fit_beta(model, N), *k = plain_gram(&params.kernel, &set, &set), dual = 0;
+        for (size_t i = 0; i < N; i++) {
+            double g = 0;
+            for (size_t j = 0; j < N; j++)
+                g += k[i * N + j] * beta[j];
+            dual += beta[i] * (set.y[i] - g / 2);
+        }
+        assert_close(certified(model, &set, &params).dual, dual, 1e-9);
+    }
+}

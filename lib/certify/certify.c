@@ -35,6 +35,7 @@ struct solved {
     double sums[2];
     uint32_t *subset; /* [qp.n] points */
     double *g;        /* [qp.n] K beta in f64 */
+    double objective; /* of the QP, by the coefficients that the model has */
     double factor;    /* by which the model's coefficients are larger: nu-SVC's 1/r */
     double b;         /* the model's bias, less that factor */
 };
@@ -89,7 +90,7 @@ static void judge(const struct hg_problem *pr, struct solved *s, hinge_certifica
     }
     if (hard)
         gap = hard_gap(qp, g, s->b);
-    double dual = -hg_qp_objective(qp, g) * square;
+    double dual = -s->objective * square;
     c->dual += dual;
     c->gap += gap * square;
     c->primal += dual + gap * square;
@@ -173,6 +174,7 @@ static hinge_status solved_init(struct solved *s, const struct opened *o, size_t
     s->factor = take_beta(pr, o->beta + p * pr->x.rows, s->subset, &s->qp, s->sums);
     s->b = -o->m->rho[p] / s->factor;
     HG_TRY(hg_problem_gradient(pr, s->subset, &s->qp, pr->data.threads, NULL, s->g, err));
+    s->objective = hg_qp_objective(&s->qp, s->g);
     return pr->params.task == HINGE_NU_SVR ? share_sides(&s->qp, s->sums, s->g, err) : HINGE_OK;
 }
 
