@@ -26,21 +26,21 @@ struct hg_copy {
 
 /* Makes a copy without values. lists: features of two values are looked for, for kernels of the distance, and whole
  * numbers (f32: also those that f32 has rounded, as rows in f32 are wanted); the problem's points get them too. */
-hinge_status hg_copy_init(struct hg_copy *copy, struct hg_dataset *dataoblem, bool lists, bool f32, hinge_error *err);
+hinge_status hg_copy_init(struct hg_copy *copy, struct hg_dataset *data, bool lists, bool f32, hinge_error *err);
 /* Gives the copy values in f32, unless rows are made of lists, of integers or of a matrix. */
-hinge_status hg_copy_round(struct hg_copy *copy, const struct hg_dataset *dataoblem, hinge_error *err);
+hinge_status hg_copy_round(struct hg_copy *copy, const struct hg_dataset *data, hinge_error *err);
 /* Says whether Gram matrices of n of the problem's points, of which it is known whether they have lists, are to be made
  * whole (kernels/whole.h), each within so many bytes; then GEMM makes the problem's rows. */
-bool hg_copy_goes_whole(struct hg_dataset *dataoblem, size_t n, size_t bytes);
+bool hg_copy_goes_whole(struct hg_dataset *data, size_t n, size_t bytes);
 /* Refuses a maker that the problem's parameters ask for and that cannot make its rows in this type. */
-hinge_status hg_copy_check(const struct hg_copy *copy, const struct hg_dataset *dataoblem, hinge_dtype type,
+hinge_status hg_copy_check(const struct hg_copy *copy, const struct hg_dataset *data, hinge_dtype type,
                            hinge_error *err);
 void hg_copy_free(struct hg_copy *copy);
 
 /* Makes a source of kernel rows in f32 of a subset of the problem's points (NULL: all of them) by its copy;
  * hg_dataset_exact does in f64. */
-hinge_status hg_copy_rows(const struct hg_copy *copy, const struct hg_dataset *dataoblem, const uint32_t *subset,
-                          size_t n, int threads, struct hg_gram *gram, hinge_error *err);
+hinge_status hg_copy_rows(const struct hg_copy *copy, const struct hg_dataset *data, const uint32_t *subset, size_t n,
+                          int threads, struct hg_gram *gram, hinge_error *err);
 
 /* Holds sources over all points of a problem, as many problems share them (solver/smo/many.h): one by all threads, and
  * one by each thread alone. */
@@ -52,7 +52,7 @@ struct hg_shared {
 
 /* Opens the sources for so many threads, in f32 by a copy or, where that is NULL, in f64; hg_shared_free in any
  * case. */
-hinge_status hg_shared_init(struct hg_shared *shared, const struct hg_copy *copy, const struct hg_dataset *dataoblem,
+hinge_status hg_shared_init(struct hg_shared *shared, const struct hg_copy *copy, const struct hg_dataset *data,
                             int threads, hinge_error *err);
 void hg_shared_free(struct hg_shared *shared);
 /* Returns how many kernel values all of them have computed. */
