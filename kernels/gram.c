@@ -412,16 +412,23 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
     return status;
 }
 
+/* Returns what values in f32 of two points that lie side by side, both as long as p, are off by at most: of many pairs
+ * one comes to 0.38 of the bound, and dot products of more than some 64 features do so no more than theirs, as they are
+ * added up in many lanes. */
+static double error_near(const struct hg_gram *g, uint32_t p)
+{
+    double norm = g->norms != NULL ? ((const float *)g->norms)[p] : hg_points_norm(&g->points, p, HINGE_F32);
+    return 0.4 * hg_kernel_error(&g->tiler.kernel, HINGE_F32, HG_MIN(g->tiler.d, (size_t)64), norm);
+}
+
 /* Makes K(x_i, x_i): 1 of functions of x - z, by norms where the kernel is one of dot products, by parts, an entry of
  * the matrix given, or a call of the user's function. size: |K(x_i, x_i)|, but where that does not show which dot
- * products in f32 lose most, those of the longest vectors, the squared norms; of points that are off their whole
- * numbers, how far, and of values that grow with vectors both. */
+ * products in f32 lose most, those of the longest vectors, their error; of points that are off their whole numbers, how
+ * far, and of values that grow with vectors both. */
 static hinge_status diagonal(const struct hg_rows *super, double *out, double *size)
 {
     const struct hg_gram *g = (const struct hg_gram *)super;
     const struct hg_kernel_row *row = hg_kernel_row(g->tiler.kernel.type);
-    bool hides = hg_kernel_is_bounded(&g->tiler.kernel) && super->type == HINGE_F32 && !g->tiler.maker->exact &&
-                 g->tiler.maker->tabulate == NULL;
     const struct hg_integers *n = g->tiler.maker == &hg_by_integers ? g->points.integers : NULL;
     const float *moved = n != NULL ? n->moved : NULL;
     double most_moved = moved != NULL ? fmax(n->most_moved, DBL_MIN) : 0;
@@ -447,8 +454,8 @@ static hinge_status diagonal(const struct hg_rows *super, double *out, double *s
         }
         if (size != NULL && moved != NULL)
             size[i] = (hg_kernel_is_bounded(&g->tiler.kernel) ? 1 : fabs(out[i])) * (1 + moved[p] / most_moved);
-        else if (size != NULL && hides)
-            size[i] = g->norms != NULL ? ((const float *)g->norms)[p] : hg_points_norm(&g->points, p, HINGE_F32);
+        else if (size != NULL && super->bounds_errors)
+            size[i] = error_near(g, p);
         else if (size != NULL)
             size[i] = fabs(out[i]);
     }
@@ -490,6 +497,8 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     };
     if (points->cells != NULL)
         g->super.cost *= points->cells->near;
+    g->super.bounds_errors = tiler->type == HINGE_F32 && hg_kernel_is_bounded(&tiler->kernel) && !maker->exact &&
+                             maker->tabulate == NULL && maker != &hg_by_integers;
     g->super.adds = maker->add != NULL && hg_is_cheap(g->super.cost);
     size_t size = hg_size_of(tiler->type), bytes = HG_MAX(hg_stride(tiler), (size_t)1) * size;
     size_t whole = maker->panel != 0 ? maker->panel / size : 16, fit = ((size_t)8 << 20) / bytes / whole * whole;

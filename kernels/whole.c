@@ -177,10 +177,9 @@ static const struct hg_rows_ops ops = { diagonal, fetch };
  * would fall on the same sets of a cache. */
 static struct hg_whole source(const struct hg_rows *of, size_t n, hinge_dtype type, int threads)
 {
-    return (
-        struct hg_whole){ .super = { .ops = &ops, .n = n, .type = type, .threads = threads, .cost = 1, .lies = true },
-                          .of = of,
-                          .ld = (n + 15) / 16 * 16 + 16 };
+    struct hg_rows super = { .ops = &ops, .n = n, .type = type, .threads = threads, .cost = 1, .lies = true };
+    super.bounds_errors = of->bounds_errors;
+    return (struct hg_whole){ .super = super, .of = of, .ld = (n + 15) / 16 * 16 + 16 };
 }
 
 static size_t room_bytes(const struct hg_whole *w)

@@ -41,6 +41,7 @@ struct hg_rows {
     struct hg_peers *peers; /* who makes sums of rows with this process (peers.h); NULL: nobody */
     size_t grain;           /* columns that peers are dealt together */
     bool is_coarse;         /* no tile is narrower */
+    bool bounds_errors;     /* the sizes of hg_rows_diagonal are what values of two near points may be off by */
     double cost;            /* of computing a value, in reads of one of its type from memory: a rough figure */
     double gflop;           /* done in GEMM so far */
     uint64_t values;        /* kernel values computed so far */

@@ -399,27 +399,47 @@ static size_t end_of_field(const struct hg_selecting *s, struct hg_part *const *
     return end;
 }
 
-/* Says whether held-out rows of a part are decided by more than half of eps wrongly, as a sample of 32 has it: errors
- * elsewhere are taken for twice as large. g: room */
-static hinge_status looks_wrong(const struct hg_selecting *s, const struct hg_part *part, const uint32_t *point,
-                                size_t count, double *g, bool *wrong, hinge_error *err)
+enum {
+    SAMPLE = 32,  /* of held-out rows */
+    ONE_VALUE = 4 /* times as much as the share of it that many values' errors add up to is one's (hg_gram's sizes) */
+};
+
+static double largest_beta(const struct hg_qp *qp)
 {
-    enum { SAMPLE = 32 };
-    size_t fold = hg_fold_of(s, part), problem = (size_t)(part - s->part) % s->n_problems, few = HG_MIN(count, SAMPLE);
-    const struct hg_problem *pr = &hg_field_of(s, fold)->problem;
-    uint32_t sample[SAMPLE] = { 0 };
-    double bias, factor;
+    double largest = 0;
+    for (size_t k = 0; k < qp->n; k++)
+        largest = HG_MAX(largest, fabs(hg_qp_beta(qp, k)));
+    return largest;
+}
+
+/* Decides those of some held-out rows of a part anew, by sums in f64, that one value of the kernel may decide by more
+ * than eps wrongly, and, where many values may be too coarse, a sample of 32. *wrong: errors of the others, taken for
+ * twice as large as the sample's, may be more than half of eps. */
+static hinge_status look_at_held(const struct hg_selecting *s, const struct hg_part *part, const uint32_t *point,
+                                 size_t count, bool *wrong, hinge_error *err)
+{
+    size_t fold = hg_fold_of(s, part), problem = (size_t)(part - s->part) % s->n_problems, near = 0;
+    size_t few = hg_field_doubts(s, part, hg_qp_length(&part->qp), part->eps / 2) ? HG_MIN(count, (size_t)SAMPLE) : 0;
+    struct hg_field *field = hg_field_of(s, fold);
+    const struct hg_problem *pr = &field->problem;
+    double bias, factor, largest = largest_beta(&part->qp), *g;
+    uint32_t *look;
+    HG_TRY(HG_MAKE(err, "the rows of folds", HG_ARRAY(look, count + few), HG_ARRAY(g, count + few)));
     hg_part_bias(pr, part, &bias, &factor);
+    for (size_t k = 0; k < count && field->many.pool.rows->bounds_errors; k++)
+        if (largest * field->many.size[point[k]] > part->eps)
+            look[near++] = point[k];
     for (size_t k = 0; k < few; k++)
-        sample[k] = point[k * count / few];
-    HG_TRY(hg_field_exact(hg_field_of(s, fold), part, sample, few, g, err));
-    *wrong = false;
-    for (size_t k = 0; k < few; k++) {
-        size_t row = hg_repeat_of(s, fold) + pr->order[sample[k]];
-        double off = s->decisions[row * s->n_problems + problem] - (g[k] + bias) * factor;
-        *wrong = *wrong || !(4 * fabs(off) <= part->eps * factor);
+        look[near + k] = point[k * count / few];
+    hinge_status status = near + few > 0 ? hg_field_exact(field, part, look, near + few, g, err) : HINGE_OK;
+    for (size_t k = 0; k < near + few && status == HINGE_OK; k++) {
+        double *told = &s->decisions[(hg_repeat_of(s, fold) + pr->order[look[k]]) * s->n_problems + problem];
+        double value = (g[k] + bias) * factor;
+        *wrong = *wrong || (k >= near && !(4 * fabs(*told - value) <= part->eps * factor));
+        *told = value;
     }
-    return HINGE_OK;
+    hg_free(look);
+    return status;
 }
 
 /* Decides held-out rows of a part by sums in f64 where those over rows in f32 are too coarse for that. */
@@ -430,7 +450,8 @@ static hinge_status decide_again(const struct hg_selecting *s, const struct hg_p
     double *g;
     size_t count = 0, all = 0;
     bool wrong = false;
-    if (!hg_field_doubts(s, part, hg_qp_length(&part->qp), part->eps / 2))
+    if (!hg_field_doubts(s, part, hg_qp_length(&part->qp), part->eps / 2) &&
+        !hg_field_doubts(s, part, ONE_VALUE * largest_beta(&part->qp), part->eps))
         return HINGE_OK;
     for (size_t r = 0; r < many->n_elsewhere; r++)
         all += many->elsewhere[r].count;
@@ -438,7 +459,7 @@ static hinge_status decide_again(const struct hg_selecting *s, const struct hg_p
     for (size_t r = 0; r < many->n_elsewhere; r++)
         for (uint32_t k = 0; k < many->elsewhere[r].count; k++)
             point[count++] = many->elsewhere[r].first + k;
-    hinge_status status = count > 0 ? looks_wrong(s, part, point, count, g, &wrong, err) : HINGE_OK;
+    hinge_status status = count > 0 ? look_at_held(s, part, point, count, &wrong, err) : HINGE_OK;
     if (status == HINGE_OK && wrong)
         status = hg_field_exact(hg_part_field(s, part), part, point, count, g, err);
     if (status == HINGE_OK && wrong)

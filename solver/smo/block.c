@@ -60,6 +60,8 @@ void hg_run_free(struct hg_run *r)
 {
     hg_free(r->active.point);
     hg_free(r->known.g);
+    hg_free(r->doubts.size);
+    hg_free(r->doubts.mended);
     hg_face_free(&r->w.face);
     hg_inner_free(&r->w.inner);
     hg_store_free(&r->store);
@@ -494,6 +496,7 @@ static hinge_status start_again(struct hg_run *r)
     hinge_status status = HINGE_OK;
     r->active.m = r->n;
     r->w.n_moved = 0;
+    memset(r->doubts.is_exact, 0, r->n);
     hg_gather(r->first.g, sizeof *r->active.g, r->active.point, r->n, r->active.g);
     memcpy(r->known.g, r->first.g, r->n * sizeof *r->first.g);
     for (size_t at = 0; at < r->n; at++) {
@@ -533,6 +536,7 @@ hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64
     options.warm = false;
     options.close = true;
     options.measured = HG_EARLY;
+    options.most_off = eps;
     options.cut = HG_CUT;
     *result = (struct hg_smo_result){ .report = { .rounds = r->first.rounds, .error = NAN }, .objective_error = NAN };
     r->opt = &options;

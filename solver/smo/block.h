@@ -40,6 +40,7 @@ struct hg_smo_options {
     bool close;          /* the start nearly solves the problem: few points violate, and W draws others in */
     bool f64_follows;    /* where rows are too coarse, the caller goes on by rows in f64 */
     size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
+    double most_off;     /* what one value may put into any g, as the caller decides by it; 0: whatever */
     struct hg_halt halt; /* stop may be NULL */
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
     void *progress_arg;

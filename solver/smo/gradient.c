@@ -50,6 +50,15 @@ void hg_note_known(struct hg_run *r)
     }
 }
 
+/* Keeps the beta for which all of g is made in f64, where there is room: without it g is doubted more. */
+static void note_mended(struct hg_run *r)
+{
+    if (r->doubts.mended == NULL && HG_ROOM(HG_ARRAY(r->doubts.mended, r->n)))
+        r->report->memory_bytes += r->n * sizeof *r->doubts.mended;
+    for (size_t i = 0; i < r->n && r->doubts.mended != NULL; i++)
+        r->doubts.mended[i] = hg_qp_beta(r->qp, i);
+}
+
 /* Sums over all of beta, or over what beta has changed by since g was known, where the rows of that g were the same
  * source and only points that rested are to be filled in (first > 0). Nothing is kept in the cache. The other order of
  * terms (backwards) is for the noise of an objective: two sums of the same terms differ by their rounding alone. Where
@@ -63,6 +72,8 @@ hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_
         n_sv = hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
     struct hg_how how = hg_store_how(&r->store);
     r->doubts.unseen = first == 0 ? 0 : r->doubts.unseen;
+    if (first == 0)
+        note_mended(r);
     for (size_t k = 0, last = n_sv; backwards && k + 1 < last--; k++) {
         uint32_t point = r->spare.point[k];
         double coef = r->spare.coef[k];

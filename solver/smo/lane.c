@@ -188,6 +188,7 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
     };
     const struct hg_rows *rows = many->pool.rows;
     *view = (struct hg_view){ .super = { .ops = &view_ops, .n = n, .type = rows->type, .threads = 1, .adds = rows->adds,
+                                      .bounds_errors = rows->bounds_errors,
                                       .cost = many->apart ? rows->cost : 0 },
                            .many = many,
                            .own = many->own,
@@ -229,6 +230,8 @@ static void renew(struct hg_run *r)
     for (size_t k = 0; k < r->w.n; k++)
         r->w.age[k] -= oldest;
     hg_renew_block(r);
+    hg_free(r->doubts.mended);
+    r->doubts.mended = NULL;
     r->res->columns_computed = 0;
     r->res->work = 0;
     r->active.waste = 0;
@@ -252,7 +255,7 @@ hinge_status hg_lane_begin(struct hg_lane **begun, struct hg_many *many, struct 
     struct hg_lane *lane = *begun = problem->lane;
     lane->problem = problem;
     lane->done = lane->solved = false;
-    lane->options.eps = options->eps;
+    lane->options.eps = lane->options.most_off = options->eps;
     lane->options.max_iter = options->max_iter;
     lane->run.course.verbs = &lane_verbs;
     hg_course_begin(&lane->run.course, options->eps, options->max_iter);

@@ -13,6 +13,7 @@
 #include "solver/smo/run.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 /* Makes what hg_rows_dot makes of all active points' coefficients, from K_WW where all points are in W: its rows are
@@ -113,20 +114,55 @@ hinge_status hg_measure_error(struct hg_run *r)
     return status;
 }
 
-/* Active points not yet made exact that may break the bounds on F if g is wrong by `error` there: bounds of width eps
- * around the middle of the extremes, or 0 where no sum is held. */
+/* Asks the source, once, what one value of each point may be off by, where it can tell that. */
+static hinge_status take_sizes(struct hg_run *r)
+{
+    struct hg_doubts *d = &r->doubts;
+    if (!r->rows->bounds_errors || d->size != NULL)
+        return HINGE_OK;
+    if (!HG_ROOM(HG_ARRAY(d->size, r->n)))
+        return HINGE_ENOMEM;
+    r->report->memory_bytes += r->n * sizeof *d->size;
+    return hg_rows_diagonal(r->rows, d->diagonal, d->size);
+}
+
+/* Returns the largest coefficient's move since g was in f64. Times what one value is off by, that is what a point's g
+ * may be off by though others are not: two points that lie side by side, far from the origin, lose digits of their
+ * distance that others have, and few points that are measured would not show it. 0: all values are off alike. */
+static double largest_move(const struct hg_run *r)
+{
+    const double *mended = r->doubts.mended;
+    double largest = 0;
+    for (size_t i = 0; i < r->n && r->doubts.size != NULL; i++)
+        largest = HG_MAX(largest, fabs(hg_qp_beta(r->qp, i) - (mended != NULL ? mended[i] : 0)));
+    return largest;
+}
+
+double hg_near_doubt(const struct hg_run *r)
+{
+    double largest = 0;
+    for (size_t i = 0; i < r->n && r->doubts.size != NULL; i++)
+        largest = HG_MAX(largest, r->doubts.is_exact[i] ? 0 : r->doubts.size[i]);
+    return largest_move(r) * largest;
+}
+
+/* Active points not yet made exact that may break the bounds on F if g is wrong by `error` there, or by what one value
+ * makes of it: bounds of width eps around the middle of the extremes, or 0 where no sum is held. Those where that is
+ * more than the caller can use are among them. */
 static size_t find_doubted(struct hg_run *r, double error, uint32_t *point)
 {
     const struct hg_active *a = &r->active;
+    double move = largest_move(r), most = r->opt->most_off > 0 ? r->opt->most_off : INFINITY;
     size_t count = 0;
     for (size_t at = 0; at < a->m; at++) {
-        bool doubted = false;
+        double beside = r->doubts.size != NULL ? move * r->doubts.size[a->point[at]] : 0, off = HG_MAX(error, beside);
+        bool doubted = beside > most;
         for (int l = 0; l < r->qp->layers; l++) {
             const struct hg_extremes *e = &a->extremes[l];
             double half = r->qp->no_sum ? r->opt->eps : r->opt->eps / 2;
             double middle = r->qp->no_sum ? 0 : (e->high + e->low) / 2;
-            doubted = doubted || a->g[at] + a->up[l][at] < middle - half + error ||
-                      a->g[at] + a->down[l][at] > middle + half - error;
+            doubted = doubted || a->g[at] + a->up[l][at] < middle - half + off ||
+                      a->g[at] + a->down[l][at] > middle + half - off;
         }
         if (doubted && !r->doubts.is_exact[a->point[at]])
             point[count++] = a->point[at];
@@ -154,8 +190,7 @@ static double error_of_objective(const struct hg_run *r, const uint32_t *point, 
  * with 64 / count more for what a sample misses) is taken for what any other point may be off by. Points that would
  * break the bounds on F by that much are the next to be made exact, until there are none (proven), until the violation
  * of exact values is more than eps (there is more to do), or until they are more than a quarter of all (the caller
- * knows cheaper ways). Where even the extremes are further inside than twice the error, no point can break them.
- * Rounding in f64 may make the certificate's violation HG_SLACK eps at most. */
+ * knows cheaper ways). Rounding in f64 may make the certificate's violation HG_SLACK eps at most. */
 hinge_status hg_prove(struct hg_run *r, bool *proven)
 {
     uint32_t *point = r->spare.found;
@@ -169,6 +204,7 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
     for (size_t k = 0; k < drawn; k++)
         before[k] = r->active.g[r->active.position[sample[k]]];
     hinge_status status = measure(r, point, count, true, &result);
+    HG_THEN(status, take_sizes(r));
     r->res->objective_error = error_of_objective(r, sample, drawn, before);
     double rounding = result.rounding;
     r->doubts.unseen = count == r->active.m ? 0 : HG_MAX(r->doubts.unseen, result.error * (1 + 64 / (double)count));
@@ -180,7 +216,7 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
         r->report->error = error + rounding;
         if (!(r->report->violation <= r->opt->eps && r->report->violation + 2 * rounding <= HG_SLACK * r->opt->eps))
             break;
-        count = r->report->violation + 2 * error <= r->opt->eps ? 0 : find_doubted(r, error, point);
+        count = find_doubted(r, error, point);
         *proven = count == 0;
         if (*proven || count > room)
             break;

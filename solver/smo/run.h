@@ -83,6 +83,8 @@ struct hg_doubts {
     double *diagonal;            /* [n] K(x_i, x_i), by point */
     uint32_t point[HG_DOUBTFUL]; /* those whose values rounding alters most: always measured; there where n is more */
     uint8_t *is_exact;           /* [n] by point: g there is that of f64 (hg_prove) */
+    double *size;                /* [n] what one value of a point may be off by (hg_prove); NULL: it is not known */
+    double *mended;              /* [n] beta by point when all of g was last made in f64; NULL: all 0 */
     double unseen;     /* error that points may have which were not made exact since g was last computed anew */
     double looked_at;  /* the violation when rows were looked at last */
     size_t most_bytes; /* that measuring took */
@@ -348,6 +350,9 @@ hinge_status hg_measure_error(struct hg_run *r);
  * report->violation is that of exact values, and its error elsewhere (report->error) cannot matter. All points are
  * active. */
 hinge_status hg_prove(struct hg_run *r, bool *proven);
+
+/* Returns what g may be off by, because of one value, at points that are not exact and have another one near them. */
+double hg_near_doubt(const struct hg_run *r);
 
 /* Looks at the error of few points. Where it is no longer small beside the violation, steps lead nowhere: g is
  * corrected, or rows are too coarse (res->coarse). They are so, too, where the violation does not fall and the error is

@@ -115,11 +115,12 @@ static bool may_err(const void *run)
 }
 
 /* Where a first problem was proven with an error far below eps, this one's near its solution (ERRS_MORE times that) is
- * small as well, and nothing is measured: its error stays unknown. */
+ * small as well, and nothing is measured, if no one value can make it larger: its error stays unknown. */
 static bool is_known(const void *run)
 {
     const struct hg_run *r = run;
-    return r->first.g != NULL && r->report->corrections == 0 && ERRS_MORE * r->first.error <= r->opt->eps;
+    return r->first.g != NULL && r->report->corrections == 0 && ERRS_MORE * r->first.error <= r->opt->eps &&
+           hg_near_doubt(r) <= r->opt->eps;
 }
 
 static bool is_shown(const void *run)
