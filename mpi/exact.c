@@ -194,6 +194,8 @@ hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
     status = hm_agree(r->net, status, err);
     if (status == HINGE_OK) {
         memset(r->points.g, 0, r->points.n * sizeof *r->points.g);
+        for (size_t at = 0; at < r->points.n; at++)
+            r->points.mended[at] = hg_qp_beta(&r->qp, at);
         for (size_t c = 0; c < r->own->n_groups; c++)
             for (size_t t = r->own->first_tile[c]; hm_has_group(r, c) && t < r->own->first_tile[c + 1]; t++) {
                 size_t count = tell_tile(r, t, message, rows);
@@ -307,12 +309,48 @@ static hinge_status measure_all(struct measure *m, struct hm_run *r, hinge_error
     return hm_agree(r->net, status, err);
 }
 
+/* Makes *near, alike on all ranks, the most that one value of an own point may be off by, times the largest move of a
+ * coefficient since g was in f64, where that may break the bounds on F (solver/smo/proof.c says why); 0: nowhere. */
+static hinge_status measure_near(struct hm_run *r, double *near, hinge_error *err)
+{
+    const struct hm_points *all = &r->points;
+    struct hm_sum sum = { 0 };
+    double *diagonal, *size, largest = 0;
+    size_t most = 0;
+    for (size_t p = 0; p < all->n_parts; p++)
+        most = HG_MAX(most, all->part[p].gram.super.n);
+    hinge_status status = HG_MAKE(err, "the error of values", HG_ARRAY(diagonal, most), HG_ARRAY(size, most));
+    HG_TRY(hm_agree(r->net, status, err));
+    for (size_t at = 0; at < all->n; at++)
+        hm_raise(&sum.most[0], hm_key(fabs(hg_qp_beta(&r->qp, at) - all->mended[at])), 0);
+    r->net->sum(r->net, &sum);
+    double move = hm_value(sum.most[0].key);
+    for (size_t p = 0; p < all->n_parts && status == HINGE_OK; p++) {
+        const struct hm_part *part = &all->part[p];
+        if (part->gram.super.bounds_errors)
+            status = hg_rows_told(hg_rows_diagonal(&part->gram.super, diagonal, size), err);
+        for (size_t k = 0, at = part->at; k < part->n && part->gram.super.bounds_errors && status == HINGE_OK;
+             k++, at++)
+            for (int l = 0; l < r->qp.layers; l++)
+                if (hg_may_break(&r->qp, r->course.now[l].high, r->course.now[l].low, r->params->eps, move * size[k],
+                                 all->g[at] + all->up[l][at], all->g[at] + all->down[l][at]))
+                    largest = HG_MAX(largest, move * size[k]);
+    }
+    hg_free(diagonal);
+    sum = (struct hm_sum){ .most[0].key = hm_key(largest) };
+    r->net->sum(r->net, &sum);
+    *near = hm_value(sum.most[0].key);
+    return hm_agree(r->net, status, err);
+}
+
 hinge_status hm_measure_error(struct hm_run *r, hinge_error *err)
 {
+    double near = 0;
     struct measure m = { 0 };
     double sums[HM_REALS];
     hinge_status status = tell_drawn(&m, r, err);
     HG_THEN(status, measure_all(&m, r, err));
+    HG_THEN(status, measure_near(r, &near, err));
     r->report.error = 0;
     for (size_t k = 0; status == HINGE_OK && k < m.count; k += HM_REALS) {
         size_t some = HG_MIN((size_t)HM_REALS, m.count - k);
@@ -321,6 +359,7 @@ hinge_status hm_measure_error(struct hm_run *r, hinge_error *err)
             r->report.error = hg_larger(r->report.error, fabs(sums[j] - m.told[(k + j) * (2 + r->own->pr.data.d) + 1]));
     }
     r->report.error *= 1 + 64 / (double)HG_MAX(m.count, (size_t)1); /* others may be worse */
+    r->report.error = hg_larger(r->report.error, near);
     hg_free(m.told);
     hg_free(m.rows);
     return status;

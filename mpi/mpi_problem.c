@@ -180,7 +180,8 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
     }
     size_t n = all->n, both = pr->task->two_sums ? n : 0;
     ok = ok && HG_ROOM(HG_ARRAY(all->of, n), HG_ZEROS(all->g, n), HG_ZEROS(all->up[0], n), HG_ZEROS(all->down[0], n),
-                       HG_ZEROS(all->up[1], both), HG_ZEROS(all->down[1], both), HG_ZEROS(all->in_w, n),
+                       HG_ZEROS(all->up[1], both), HG_ZEROS(all->down[1], both), HG_ZEROS(all->mended, n),
+                       HG_ZEROS(all->in_w, n),
                        HG_ARRAY(r->total.part, HM_REALS * all->n_tiles), HG_ARRAY(r->total.room, own->n_tiles));
     for (size_t p = 0; ok && p < all->n_parts; p++)
         for (size_t i = 0; i < all->part[p].n; i++)

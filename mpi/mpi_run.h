@@ -55,6 +55,7 @@ struct hm_points {
     size_t n;
     uint32_t *of; /* [n] own point of each position */
     double *g, *up[2], *down[2];
+    double *mended;       /* [n] beta when g was last made in f64, 0 before */
     uint8_t *in_w;        /* [n] */
     struct hm_part *part; /* [n_parts] */
     size_t n_parts;
@@ -175,7 +176,7 @@ void hm_set_norm(struct hm_part *part, hinge_dtype type, size_t k);
 /* Makes g = K beta: points with coefficients travel tile by tile, in the order of all. */
 hinge_status hm_compute_gradient(struct hm_run *run, hinge_error *err);
 /* Makes run->report.error the largest |g - g in f64| over some hundred points, drawn from all and from those between
- * the extremes of F; their vectors travel. */
+ * the extremes of F, whose vectors travel; or what one value may be off by at a point whose F it may take outside. */
 hinge_status hm_measure_error(struct hm_run *run, hinge_error *err);
 /* Reads of a value's worth that computing one takes, as rows of a type are made. */
 double hm_cost(const struct hm_run *run, hinge_dtype type);

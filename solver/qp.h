@@ -149,4 +149,13 @@ static inline double hg_violation(const struct hg_qp *qp, double max_down, doubl
     return qp->no_sum ? HG_MAX(max_down, -min_up) : max_down - min_up;
 }
 
+/* Says whether F up or F down of an entry may break the bounds on F if it is wrong by `off`: bounds of width eps around
+ * the middle of max F down and min F up, or eps from 0 where no sum is held. */
+static inline bool hg_may_break(const struct hg_qp *qp, double max_down, double min_up, double eps, double off,
+                                double up, double down)
+{
+    double half = qp->no_sum ? eps : eps / 2, middle = qp->no_sum ? 0 : (max_down + min_up) / 2;
+    return up < middle - half + off || down > middle + half - off;
+}
+
 #endif

@@ -147,8 +147,7 @@ double hg_near_doubt(const struct hg_run *r)
 }
 
 /* Active points not yet made exact that may break the bounds on F if g is wrong by `error` there, or by what one value
- * makes of it: bounds of width eps around the middle of the extremes, or 0 where no sum is held. Those where that is
- * more than the caller can use are among them. */
+ * makes of it; and those where that is more than the caller can use. */
 static size_t find_doubted(struct hg_run *r, double error, uint32_t *point)
 {
     const struct hg_active *a = &r->active;
@@ -157,13 +156,9 @@ static size_t find_doubted(struct hg_run *r, double error, uint32_t *point)
     for (size_t at = 0; at < a->m; at++) {
         double beside = r->doubts.size != NULL ? move * r->doubts.size[a->point[at]] : 0, off = HG_MAX(error, beside);
         bool doubted = beside > most;
-        for (int l = 0; l < r->qp->layers; l++) {
-            const struct hg_extremes *e = &a->extremes[l];
-            double half = r->qp->no_sum ? r->opt->eps : r->opt->eps / 2;
-            double middle = r->qp->no_sum ? 0 : (e->high + e->low) / 2;
-            doubted = doubted || a->g[at] + a->up[l][at] < middle - half + off ||
-                      a->g[at] + a->down[l][at] > middle + half - off;
-        }
+        for (int l = 0; l < r->qp->layers; l++)
+            doubted = doubted || hg_may_break(r->qp, a->extremes[l].high, a->extremes[l].low, r->opt->eps, off,
+                                              a->g[at] + a->up[l][at], a->g[at] + a->down[l][at]);
         if (doubted && !r->doubts.is_exact[a->point[at]])
             point[count++] = a->point[at];
     }
