@@ -242,7 +242,8 @@ typedef enum hinge_multiclass {
 typedef enum hinge_precision {
     HINGE_PRECISION_AUTO = 0, /* f32 kernel rows whose error is measured, and f64 where it matters */
     HINGE_PRECISION_F32 = 1,  /* f32 kernel rows whatever the error; it is reported. RBF with gamma max ||x||^2 above
-                               * 16,384, and values or ||x||^2 whose largest f32 has no room for, take f64 */
+                               * 16,384, and values or ||x||^2 whose largest f32 has no room for, take f64, as does
+                               * what would otherwise end as a model that is worse than none */
     HINGE_PRECISION_F64 = 2   /* f64 kernel rows */
 } hinge_precision;
 

@@ -203,7 +203,8 @@ static hinge_status run_by(struct hg_work *w, struct hg_gram *gram, const struct
 }
 
 /* Runs by rows in f32. *again: they turned out too coarse, or led to nothing of use, and it is to be gone on by rows in
- * f64 from where they ended, or begun again. A limit of steps that is used up leaves nothing to go on with. */
+ * f64 from where they ended, or begun again; also where the caller wants f32, if the model is worse than none. A limit
+ * of steps that is used up leaves nothing to go on with. */
 static hinge_status run_f32(struct hg_work *w, const struct hg_smo_options *o, struct hg_arena *panels,
                             struct hg_smo_result *smo, bool *again)
 {
@@ -214,13 +215,13 @@ static hinge_status run_f32(struct hg_work *w, const struct hg_smo_options *o, s
     hg_gram_share(&w->rows, w->peers);
     w->rows.lent = panels;
     HG_TRY(run_by(w, &w->rows, o, smo));
-    bool useless = report->outcome == HINGE_NONFINITE ||
-                   (report->outcome == HINGE_CONVERGED && is_worse_than_none(r, report->objective));
+    bool worse = report->outcome == HINGE_CONVERGED && is_worse_than_none(r, report->objective);
+    bool useless = worse || report->outcome == HINGE_NONFINITE;
     if (smo->coarse && o->max_iter > 0 && report->iterations >= o->max_iter) {
         smo->coarse = false; /* no step is left for f64 rows */
         report->outcome = HINGE_MAX_ITER;
     }
-    *again = (smo->coarse || useless) && t->params->precision == HINGE_PRECISION_AUTO;
+    *again = worse || ((smo->coarse || useless) && t->params->precision == HINGE_PRECISION_AUTO);
     if (*again && useless)
         hg_reduced_start(r);
     return HINGE_OK;
