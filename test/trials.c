@@ -135,9 +135,10 @@ static double memory_bound(const struct trial *t)
 {
     double n = (double)t->n, d = (double)t->d;
     bool whole = isinf(t->params.C) || t->params.solver == HINGE_SOLVER_INTERIOR_POINT;
+    double copies = t->selects ? 40 : 12;
     double rank = whole ? n : fmin(n, fmax(d, 1000)); /* a factor may hold all of K */
     return 6e7 + 3.5e7 * t->params.threads +
-           8 * (3 * n * n + 12 * n * d + 6 * n * rank + 12 * rank * rank) * (t->params.threads > 1 ? 1.5 : 1);
+           8 * (3 * n * n + copies * n * d + 6 * n * rank + 12 * rank * rank) * (t->params.threads > 1 ? 1.5 : 1);
 }
 
 static void run_trial(uint64_t number)
