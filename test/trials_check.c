@@ -81,7 +81,9 @@ static void check_report(const struct trial *t, const hinge_model *model, const 
     if (r->n_problems != problems || r->n_classes != hinge_model_n_classes(model))
         finding("report", "%zu problems, %zu classes; the model has %zu, %zu", r->n_problems, r->n_classes, problems,
                 hinge_model_n_classes(model));
-    if (r->outcome != HINGE_NONFINITE && (isnan(r->objective) || isnan(r->violation) || isnan(r->trace_error)))
+    bool ended = r->outcome == HINGE_TIME_LIMIT || r->outcome == HINGE_STOPPED; /* others' values may be NaN */
+    if (r->outcome != HINGE_NONFINITE && !(ended && problems > 1) &&
+        (isnan(r->objective) || isnan(r->violation) || isnan(r->trace_error)))
         finding("report", "objective %g, violation %g, trace_error %g", r->objective, r->violation, r->trace_error);
     if (r->outcome == HINGE_CONVERGED && problems > 0 && r->rank == 0 && !(r->violation <= t->params.eps * 1.0000001))
         finding("report", "converged at violation %g, eps %g", r->violation, t->params.eps);
