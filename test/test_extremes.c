@@ -472,3 +472,25 @@ TEST(no_model_worse_than_none)
             fail_msg("seed %llu: an objective of %g", (unsigned long long)seed, worth);
     }
 }
+
+/* Counts are whole numbers, whose products other makers than GEMM make; of few rows with many features the matrix goes
+ * whole, by GEMM, in f32 too. */
+TEST(few_rows_of_counts_in_f32)
+{
+    for (size_t n = 51; n <= 700; n += 649) {
+        struct set set = set_new(n, 3432);
+        uint64_t state = n;
+        for (size_t i = 0; i < n * set.d; i++)
+            set.x[i] = floor(10 * draw_unit(&state));
+        for (size_t i = 0; i < n; i++)
+            set.y[i] = draw_normal(&state);
+        hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_matern32(1.5e-6), 1);
+        params.solver = HINGE_SOLVER_SMO;
+        for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F32; precision++) {
+            params.precision = (hinge_precision)precision;
+            hinge_report report;
+            hinge_model *model = converged(&set, &params, &report);
+            assert_true(plain_certify(model, &set, &params).kkt <= 1.05 * params.eps + report.error);
+        }
+    }
+}
