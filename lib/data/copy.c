@@ -79,9 +79,9 @@ static void round_some(void *arg, int thread, size_t first, size_t end)
  * vectors, so that a vector's distance to itself is next to 0 in f32 as well. */
 hinge_status hg_copy_round(struct hg_copy *copy, const struct hg_dataset *data, hinge_error *err)
 {
-    bool has_others =
-        (data->points.hamming != NULL || data->points.integers != NULL) && data->maker != HINGE_MAKER_GEMM;
-    if (data->kernel.type == HINGE_PRECOMPUTED || has_others)
+    bool serve = data->maker != HINGE_MAKER_GEMM; /* which hg_copy_goes_whole sets though there are lists */
+    if (data->kernel.type == HINGE_PRECOMPUTED ||
+        (serve && (data->points.hamming != NULL || data->points.integers != NULL)))
         return HINGE_OK;
     size_t stride = (data->d + 15) / 16 * 16;
     HG_TRY(HG_MAKE(err, "a copy of the rows in f32", HG_TABLE(copy->values, data->n, stride),

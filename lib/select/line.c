@@ -401,7 +401,7 @@ static size_t end_of_field(const struct hg_selecting *s, struct hg_part *const *
 
 enum {
     SAMPLE = 32,  /* of held-out rows */
-    ONE_VALUE = 4 /* times as much as the share of it that many values' errors add up to is one's (hg_gram's sizes) */
+    ONE_VALUE = 4 /* times value_error, the share that counts of many values' errors, is what one may be off by */
 };
 
 static double largest_beta(const struct hg_qp *qp)
