@@ -227,33 +227,46 @@ static hinge_status run_f32(struct hg_work *w, const struct hg_smo_options *o, s
     return HINGE_OK;
 }
 
-/* Runs by f32 rows first, where they are wanted; where they turn out too coarse, f64 rows from there on, by the steps
- * that are left. The work of both is the report's. w->exact is there in both: f32 rows are judged by it. */
-static hinge_status run_rows(struct hg_work *w, const struct hg_smo_options *o, struct hg_smo_result *smo)
+/* Goes on by rows in f64 from the coefficients at hand, by the steps that are left. The work of all runs is the
+ * report's. */
+static hinge_status go_on_by_f64(struct hg_work *w, const struct hg_smo_options *o, struct hg_smo_result *smo)
 {
-    struct hg_training *t = w->t;
-    struct hg_reduced *r = &w->reduced;
-    struct hg_arena *panels = t->problem.n_problems > 1 ? &t->rooms[w->thread].panels : NULL;
-    bool again = true;
-    HG_TRY(hg_dataset_exact(&t->distinct.problem.data, r->points, r->qp.n, o->threads, &w->exact, w->err));
-    hg_gram_share(&w->exact, w->peers);
-    if (hg_wants_f32(t))
-        HG_TRY(run_f32(w, o, panels, smo, &again));
-    smo->report.precision = again ? HINGE_PRECISION_F64 : HINGE_PRECISION_F32;
-    w->options.g = NULL; /* of the first run's start; o may point there */
-    if (!again)
-        return HINGE_OK;
     struct hg_smo_result before = *smo;
     struct hg_smo_options rest = *o;
     if (rest.max_iter > 0)
         rest.max_iter -= HG_MIN(rest.max_iter - 1, before.report.iterations);
-    hg_gram_free(&w->rows);
-    w->exact.lent = panels;
     HG_TRY(run_by(w, &w->exact, &rest, smo));
     hg_add_work(&smo->report, &before.report);
     smo->columns_computed += before.columns_computed;
     smo->work += before.work;
     smo->report.precision = HINGE_PRECISION_F64;
+    return HINGE_OK;
+}
+
+/* Runs by f32 rows first, where they are wanted; where they turn out too coarse, by f64 rows from there on: or from the
+ * start, where that has led to a model within eps that is worse than none. w->exact is there in both: f32 rows are
+ * judged by it. */
+static hinge_status run_rows(struct hg_work *w, const struct hg_smo_options *o, struct hg_smo_result *smo)
+{
+    struct hg_training *t = w->t;
+    struct hg_reduced *r = &w->reduced;
+    struct hg_arena *panels = t->problem.n_problems > 1 ? &t->rooms[w->thread].panels : NULL;
+    bool by_f32 = hg_wants_f32(t), again = true;
+    HG_TRY(hg_dataset_exact(&t->distinct.problem.data, r->points, r->qp.n, o->threads, &w->exact, w->err));
+    hg_gram_share(&w->exact, w->peers);
+    if (by_f32)
+        HG_TRY(run_f32(w, o, panels, smo, &again));
+    smo->report.precision = again ? HINGE_PRECISION_F64 : HINGE_PRECISION_F32;
+    w->options.g = NULL; /* of the first run's start; o may point there */
+    if (!again)
+        return HINGE_OK;
+    hg_gram_free(&w->rows);
+    w->exact.lent = panels;
+    HG_TRY(go_on_by_f64(w, o, smo));
+    if (by_f32 && smo->report.outcome == HINGE_CONVERGED && is_worse_than_none(r, smo->report.objective)) {
+        hg_reduced_start(r);
+        HG_TRY(go_on_by_f64(w, o, smo));
+    }
     return HINGE_OK;
 }
 
