@@ -285,6 +285,27 @@ TEST(hidden_by_a_far_row)
         assert_true(strtod(words + strlen("no margin above "), NULL) >= sqrt(2));
 }
 
+/* Points of both classes mixed, whose kernel is smooth: the first factor's coefficients leave no margin above rounding by
+ * the kernel itself, and a factor of all columns is not made for that. */
+TEST(no_margin_by_the_kernel)
+{
+    struct set set = set_new(1300, 2);
+    uint64_t seed = 12;
+    for (size_t i = 0; i < set.n; i++) {
+        set.x[2 * i] = draw_normal(&seed);
+        set.x[2 * i + 1] = draw_normal(&seed);
+        set.y[i] = draw_unit(&seed) < 0.5 ? 1 : -1;
+    }
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_matern52(0.07), INFINITY);
+    hinge_report report;
+    hinge_model *model = fit(&set, &params, &report);
+    const char *words = strstr(report.path, "no margin above ");
+    assert_int_equal(report.outcome, HINGE_NO_MARGIN);
+    assert_true(report.rank == 1000 && report.trace_error > 1e-12 && words != NULL);
+    assert_true(strtod(words + strlen("no margin above "), NULL) < 1e-5);
+    assert_true(report.n_sv == 0 && hinge_model_rho(model)[0] == 0);
+}
+
 /* In pieces the factor is what it is in one; a stop between pieces ends it. */
 TEST(factor_in_pieces)
 {

@@ -105,43 +105,96 @@ size_t hg_lowrank_most(size_t n)
 /* A factor that is off K by no more is K but for rounding: what ZZ' cannot separate K cannot. */
 #define NOTHING_LEFT 1e-12
 
-/* Returns by how much a margin in the kernel's space may be larger than one in that of the factor, whose sums of rows
- * with weights of sum 1 lack a square of trace(K - ZZ') at most; with what rounding leaves of that. */
-static double hidden_margin(const struct hg_lowrank *l)
+/* Returns by how much a margin in the kernel's space may be larger than what is told of it by sums of rows, with weights
+ * of sum 1, that lack a square of so much of the trace at most; rounding always does. */
+static double hidden_margin(const struct hg_lowrank *l, double lack)
 {
     double trace = 0;
     for (size_t i = 0; l->z != NULL && i < l->super.n * l->super.d; i++)
         trace += l->z[i] * l->z[i];
-    return sqrt(HG_MAX(l->trace_error, 8 * DBL_EPSILON) * trace);
+    return sqrt(HG_MAX(lack, 8 * DBL_EPSILON) * trace);
+}
+
+/* Has what it takes to let the kernel itself bound a hard margin. */
+struct asked {
+    const struct hg_lowrank *l;
+    const struct hg_problem *pr;
+    const struct hg_qp *qp;
+    const struct hg_interior_options *options;
+    double *g; /* K beta */
+    double bound;        /* no margin in the kernel's space is above: infinite until it was asked */
+    hinge_status status; /* of what was asked last */
+    hinge_error *err;
+};
+
+/* A margin of less than so much of what rows are long is taken for none: rounding of K is more than 1e-4 of beta'K beta
+ * there, and of a model's norm. */
+static const double least_margin = 1e-6;
+
+/* Bounds the margin as margin_bound (interior.c) does, with K beta in place of ZZ'beta, by beta of a run on ZZ'. Where
+ * ZZ' has next to no margin, K mostly has none either: beta is a sum over many points, and what Z lacks changes sign
+ * between them. Lengths of rows are weighted as the rows are. The factor is too coarse where K has ten times the margin:
+ * more columns are of use then, if they can be had. */
+static enum hg_denial ask_kernel(void *arg, double bound)
+{
+    struct asked *a = arg;
+    const struct hg_lowrank *l = a->l;
+    double square = 0, size = 0, sum = 0, length = 0, longest = 0;
+    a->status = hg_problem_gradient(a->pr, l->subset, a->qp, a->options->threads, &a->options->halt, a->g, a->err);
+    if (a->status != HINGE_OK || hg_halted(&a->options->halt))
+        return a->status != HINGE_OK ? HG_DENIES_FACTOR : HG_DENIES_NOTHING;
+    for (size_t i = 0; i < a->qp->n; i++) {
+        const double *z = l->z + i * l->super.d;
+        double b = hg_qp_beta(a->qp, i), norm = sqrt(hg_dot(z, z, l->super.d));
+        square += b * a->g[i];
+        size += fabs(b);
+        sum += b;
+        length += fabs(b) * norm;
+        longest = HG_MAX(longest, norm);
+    }
+    double off = a->qp->no_sum ? 0 : fabs(sum);
+    double by_kernel = size > off ? (sqrt(HG_MAX(square, 0.0)) + longest * off) / (size - off) : INFINITY;
+    a->bound = HG_MIN(a->bound, by_kernel);
+    if (by_kernel * size <= least_margin * length)
+        return HG_DENIES_MARGIN;
+    bool coarse = a->options->finer && l->trace_error > NOTHING_LEFT && by_kernel > 10 * bound;
+    return coarse ? HG_DENIES_FACTOR : HG_DENIES_NOTHING;
 }
 
 /* Says that there is no margin, where the run has found one that is less than what rounding of ZZ' makes, as of equal
  * rows of both classes, and K denies it. */
-static bool deny_margin(const struct hg_lowrank *l, struct hg_qp *qp, struct hg_interior_result *result)
+static bool deny_margin(const struct hg_lowrank *l, struct hg_interior_result *result)
 {
     bool denied = result->report.outcome == HINGE_STALLED && isfinite(result->margin_bound) &&
-                  l->trace_error <= NOTHING_LEFT && result->margin_bound <= hidden_margin(l);
+                  l->trace_error <= NOTHING_LEFT && result->margin_bound <= hidden_margin(l, l->trace_error);
     if (!denied)
         return false;
     result->report.outcome = HINGE_NO_MARGIN;
     result->report.objective = -INFINITY;
     result->report.gap = result->report.violation = INFINITY;
     memset(result->bias, 0, sizeof result->bias);
-    memset(qp->beta[0], 0, qp->n * sizeof *qp->beta[0]);
     return true;
 }
 
 /* Solves on ZZ', and lets the kernel judge: where Z is not all of K, K beta is computed in f64, and objective,
  * violation, gap and bias are taken from it (hg_interior_judge), so that CONVERGED is said of K. For the linear kernel
  * Z is exact, and only an objective above 0, worse than beta = 0, asks for that look. A margin that ZZ' denies, K may
- * have: STALLED. */
+ * have: STALLED, unless K denies it too. Where there is none, no coefficients come back. */
 hinge_status hg_lowrank_solve(const struct hg_lowrank *l, const struct hg_problem *pr, struct hg_qp *qp,
                               const struct hg_interior_options *options, double *g, bool whole,
                               struct hg_interior_result *result, hinge_error *err)
 {
-    HG_TRY(hg_interior_point(qp, &l->super, options, result, err));
-    bool has_margin = result->report.outcome != HINGE_NO_MARGIN;
-    bool is_judged = has_margin && (l->z != NULL || result->report.objective > 0);
+    struct asked asked = { l, pr, qp, options, g, INFINITY, HINGE_OK, err };
+    struct hg_interior_options own = *options;
+    own.ask = l->z != NULL ? ask_kernel : NULL;
+    own.ask_arg = &asked;
+    HG_TRY(hg_interior_point(qp, &l->super, &own, result, err));
+    HG_TRY(asked.status);
+    bool denied = result->report.outcome == HINGE_NO_MARGIN;
+    if (denied && l->trace_error > NOTHING_LEFT && ask_kernel(&asked, result->margin_bound) != HG_DENIES_MARGIN)
+        result->report.outcome = hg_halted(&options->halt) ? hg_halt_outcome(&options->halt) : HINGE_STALLED;
+    HG_TRY(asked.status);
+    bool is_judged = !denied && (l->z != NULL || result->report.objective > 0);
     /* also of a run that was ended, where that is told at once */
     const struct hg_halt *halt = hg_problem_gradient_work(pr, qp) > HG_AT_ONCE ? &options->halt : NULL;
     if (is_judged || whole)
@@ -150,10 +203,13 @@ hinge_status hg_lowrank_solve(const struct hg_lowrank *l, const struct hg_proble
         result->report.outcome = hg_halt_outcome(halt);
     else if (is_judged)
         hg_interior_judge(qp, g, options, result);
-    if (!has_margin && l->trace_error > NOTHING_LEFT)
-        result->report.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
-    if (!has_margin || deny_margin(l, qp, result))
-        result->margin_bound += hidden_margin(l);
+    if (!denied && !deny_margin(l, result))
+        return HINGE_OK;
+    result->margin_bound =
+        fmin(result->margin_bound + hidden_margin(l, l->trace_error), asked.bound + hidden_margin(l, 0));
+    memset(qp->beta[0], 0, qp->n * sizeof *qp->beta[0]);
+    if (whole)
+        memset(g, 0, qp->n * sizeof *g);
     return HINGE_OK;
 }
 

@@ -16,10 +16,9 @@ enum { MAX_STEPS = 8 }; /* proximal ones in a row */
 
 static const double finish_weight = 1e5; /* sigma times the mean squared norm of a row */
 
-/* Takes beta as the variables make it, sum of s a; rounded: those on their way to a bound are put there. A variable is
- * on its way to 0 where a is a smaller share of its box than l is of the scale of margins, and to its bound where u is
- * a smaller share than m. */
-static void take_interior(const struct hg_interior *r, bool rounded)
+/* Puts a variable on the bound it is on its way to: to 0 where a is a smaller share of its box than l is of the scale of
+ * margins, to C where u is a smaller share than m. */
+void hg_interior_take(const struct hg_interior *r, bool rounded)
 {
     for (size_t i = 0; i < r->n; i++) {
         struct hg_variable v;
@@ -69,7 +68,7 @@ static bool finish_with(struct hg_interior *r, double sigma, bool search)
     double last = INFINITY;
     struct hg_finish f = finish_of(r);
     struct hg_worth worth;
-    take_interior(r, false);
+    hg_interior_take(r, false);
     for (int k = 0; k < MAX_STEPS; k++) {
         if (!hg_finish_step(&f, sigma, search) || !hg_finish_judge(&f, &worth))
             break;
@@ -114,7 +113,7 @@ void hg_interior_salvage(struct hg_interior *r)
     struct hg_halt halt = r->space.halt;
     r->space.halt = (struct hg_halt){ .stop = &r->no_stop };
     struct hg_finish f = finish_of(r);
-    take_interior(r, true);
+    hg_interior_take(r, true);
     if (hg_finish_judge(&f, &worth)) {
         keep_better(r, &worth);
         if (r->opt->sums[0] == 0 && worth.objective > 0) {

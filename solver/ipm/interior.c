@@ -34,7 +34,8 @@ enum {
 };
 
 static const double step_share = 0.995; /* of the way to the boundary */
-static const double no_margin = 1e-9;   /* of the largest norm: a margin below is none */
+static const double no_margin = 1e-9;   /* of the largest norm: a margin below is none, */
+static const double small_margin = 1e-5; /* and below this the caller is asked, each time that it is a tenth */
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */
 
@@ -184,9 +185,9 @@ static void advance_rows(void *arg, const struct hg_block *b)
 /* ---- one iteration ----------------------------------------------------------------------------------------------- */
 
 /* What an iteration says of the run: CLOSE, the gap is at most the goal; STUCK, it gets no better; HALTED, by time or
- * caller; LIMIT, no systems are left; INSEPARABLE, no hyperplane separates the classes; NONFINITE, a sum is no
- * number. */
-enum verdict { GO_ON, CLOSE, STUCK, HALTED, LIMIT, INSEPARABLE, NONFINITE };
+ * caller; LIMIT, no systems are left; INSEPARABLE, no hyperplane separates the classes; COARSE, the factor cannot tell
+ * that; NONFINITE, a sum is no number. */
+enum verdict { GO_ON, CLOSE, STUCK, HALTED, LIMIT, INSEPARABLE, COARSE, NONFINITE };
 
 /* Returns a bound on the geometric margin 1/|w| of all (w, b) with margins of 1, hard margin: for them sum a <= |w|
  * |Z'beta| + (1 + |w| R) |sum beta|, R the largest norm of a row, so any a >= 0 gives one. */
@@ -230,6 +231,21 @@ static double relative_gap(const struct hg_interior *r, const struct hg_sweep *s
     return (fabs(primal - dual) + lacking) / fmax(fmax(fabs(primal), fabs(dual)), r->floor);
 }
 
+/* Bounds the hard margin by the state, and says whether there is one; the caller is asked of small ones. */
+static enum verdict judge_margin(struct hg_interior *r, double sum_a)
+{
+    double largest = sqrt(r->space.largest), bound = margin_bound(r, r->acc[0], sum_a);
+    r->res->margin_bound = fmin(r->res->margin_bound, bound);
+    if (r->res->margin_bound <= no_margin * largest)
+        return INSEPARABLE;
+    if (r->opt->ask == NULL || bound > r->asked / 10 || bound > small_margin * largest)
+        return GO_ON;
+    r->asked = bound;
+    hg_interior_take(r, false);
+    enum hg_denial denial = r->opt->ask(r->opt->ask_arg, bound);
+    return denial == HG_DENIES_MARGIN ? INSEPARABLE : denial == HG_DENIES_FACTOR ? COARSE : GO_ON;
+}
+
 /* Makes the sums over rows that the state stands for, by one sweep: mu, the gap, the residual r_w, and the normal
  * matrix, which is factored at once. h comes in two parts, acc[1] for mu = 0 and acc[2] times mu. The verdict is GO_ON
  * unless the run was halted, the numbers are not finite, or, hard margin, the state proves that there is none. */
@@ -244,11 +260,9 @@ static enum verdict measure(struct hg_interior *r, struct hg_sweep *s)
     r->gap = relative_gap(r, s);
     if (isnan(r->gap) || isnan(r->mu))
         return NONFINITE;
-    if (isinf(r->side[0].cap[0])) {
-        r->res->margin_bound = fmin(r->res->margin_bound, margin_bound(r, r->acc[0], s->sum[SUM_A]));
-        if (r->res->margin_bound <= no_margin * sqrt(r->space.largest))
-            return INSEPARABLE;
-    }
+    enum verdict verdict = isinf(r->side[0].cap[0]) ? judge_margin(r, s->sum[SUM_A]) : GO_ON;
+    if (verdict != GO_ON)
+        return verdict;
     for (size_t c = 0; c < r->cols; c++) {
         r->r_w[c] = hg_sweep_ridge(&r->space, c) * r->w[c] - r->acc[0][c] + r->q[c];
         r->space.normal[c * r->space.ld + c] += hg_sweep_ridge(&r->space, c);
@@ -460,7 +474,8 @@ void hg_interior_set(struct hg_interior *r, struct hg_qp *flat, struct hg_qp *qp
     flat->n = qp->n * (size_t)qp->layers;
     flat->layers = 1;
     *r = (struct hg_interior){
-        .qp = flat, .layered = qp, .opt = options, .res = result, .n = flat->n, .sides = 1, .best_gap = INFINITY
+        .qp = flat, .layered = qp, .opt = options, .res = result, .n = flat->n, .sides = 1, .best_gap = INFINITY,
+        .asked = INFINITY
     };
     r->worth.gap = NAN;
     memset(result, 0, sizeof *result);
@@ -560,12 +575,15 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
         if (options->begun != NULL)
             hg_interior_take_lane(&r, options->begun, options->lane);
         enum verdict verdict = solve(&r);
-        if (verdict != INSEPARABLE && !hg_interior_is_good(&r))
+        if (verdict != INSEPARABLE && verdict != COARSE && !hg_interior_is_good(&r))
             hg_interior_salvage(&r);
         result->report.outcome = outcome_of(&r, verdict);
-        if (verdict == INSEPARABLE)
+        if (verdict == INSEPARABLE) {
             r.worth = (struct hg_worth){ -INFINITY, INFINITY, INFINITY, INFINITY, { 0 } };
-        memcpy(qp->beta[0], r.best, r.n * sizeof(double));
+            hg_interior_take(&r, false);
+        } else {
+            memcpy(qp->beta[0], r.best, r.n * sizeof(double));
+        }
         if (r.n > 0) /* roundings go where that moves no F by more than a share of eps */
             hg_qp_tidy(qp, options->eps / (1000 * sqrt((double)r.n) * (double)r.n * r.space.norm));
         tell_worth(&r.worth, result);

@@ -16,6 +16,10 @@
 
 struct hg_begun_inside;
 
+/* What whoever knows more than the factor says of a small margin: nothing, that there is none, or that the factor is too
+ * coarse to tell. */
+enum hg_denial { HG_DENIES_NOTHING, HG_DENIES_MARGIN, HG_DENIES_FACTOR };
+
 struct hg_interior_options {
     double eps;         /* the violation wanted: the run goes on for it while it can, see result.outcome */
     double gap;         /* the relative duality gap that counts as converged */
@@ -25,6 +29,10 @@ struct hg_interior_options {
     struct hg_halt halt;
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
     void *progress_arg;
+    /* Hard margin: asked now and then, by beta, once no margin is above `bound`; NULL: nobody is asked */
+    enum hg_denial (*ask)(void *arg, double bound);
+    void *ask_arg;
+    bool finer; /* a factor of more columns can be had */
     const struct hg_begun_inside *begun; /* NULL, or where the run goes on: from this lane of it */
     size_t lane;
 };
@@ -34,7 +42,8 @@ struct hg_interior_result {
                              * Newton systems of the interior point; iterations: and of the finish.
                              * CONVERGED: the gap of what is returned, from beta alone, is at most options.gap, and its
                              * violation at most options.eps.
-                             * NO_MARGIN: hard margin, and rows prove that none separates the classes */
+                             * NO_MARGIN: hard margin, and rows prove that none separates the classes; beta is the
+                             * proof */
     double bias[2];      /* of each layer */
     double margin_bound; /* hard margin: no hyperplane has a larger geometric margin; otherwise infinite */
     double floor;        /* what gaps are relative to where both objectives are smaller */

@@ -35,6 +35,7 @@ struct hg_interior {
     double mu, target, advance; /* mean complementary product, what the step aims at, and its length */
     double gap, best_gap;       /* relative, of (w, beta) as they stand; the least so far */
     uint64_t best_iteration;
+    double asked;          /* the margin's bound at the last options.ask */
     bool close;            /* the start is as near as solve asks for first */
     double *best;          /* [n] the best coefficients finished so far, */
     struct hg_worth worth; /* and what they are worth */
@@ -99,6 +100,9 @@ void hg_interior_take_lane(struct hg_interior *r, const struct hg_begun_inside *
  * weight, sigma: the larger, the more a step gains, the less of its digits are lost to f's rounding, and the nearer its
  * start must be. `stuck`: the interior point gets no nearer. */
 void hg_interior_finish(struct hg_interior *r, bool stuck);
+
+/* Takes beta as the variables make it, sum of s a; rounded: those on their way to a bound are put there. */
+void hg_interior_take(const struct hg_interior *r, bool rounded);
 
 /* A run that ended before anything was finished: what can be had from the state as it stands. */
 void hg_interior_salvage(struct hg_interior *r);
