@@ -121,7 +121,7 @@ struct asked {
     const struct hg_problem *pr;
     const struct hg_qp *qp;
     const struct hg_interior_options *options;
-    double *g; /* K beta */
+    double *g;           /* K beta */
     double bound;        /* no margin in the kernel's space is above: infinite until it was asked */
     hinge_status status; /* of what was asked last */
     hinge_error *err;
