@@ -242,6 +242,80 @@ TEST(small_objective)
     }
 }
 
+/* Q of rank 1 and one row leave two directions in which nothing changes, along which interior points go to 1e6: what is
+ * told is a solution near 0. The program was
+ * built backwards from its optimum. */
+TEST(far_along_what_is_flat)
+{
+    double q[] = { 0.17618243013003235,   0.40611362272573803,  -0.045573969512667858, -0.30239582438791179,
+                   0.40611362272573803,   0.93612214590125087,  -0.10505139387123791,  -0.69704489629682465,
+                   -0.045573969512667858, -0.10505139387123791, 0.011788841234671632,  0.07822220451404456,
+                   -0.30239582438791179,  -0.69704489629682465, 0.07822220451404456,   0.51902584463022017 };
+    double a[] = { 0,
+                   0.83924540071902909,
+                   -0.53217844126508906,
+                   -0.28379670379055166,
+                   0.17568467880969063,
+                   1.1509696448913505,
+                   0.83746699630361021,
+                   -0.90851345454641519,
+                   0,
+                   -0.63672960917056531,
+                   -0.35429837939755893,
+                   0.20074480201493161,
+                   0.51850268275944988,
+                   0.64257967362494706,
+                   -0.4415145376757672,
+                   -0.53212447922165129 };
+    double p[] = { -0.14361602274725965, -0.60911682086577135, -0.11752871479502029, 0.4265552543094232 };
+    double c[] = { -0.59434415409114716, 1.3297254658522046, -1.1126417109878668, 0.23276479749622569 };
+    hinge_qp qp = { .n = 4, .q = q, .p = p, .n_inequalities = 4, .a = a, .c = c };
+    struct answer x = solve(&qp);
+    check_optimal(&qp, &x, 1e-9);
+    assert_near(x.r.primal, -0.34728103431788, 1e-12);
+    for (size_t k = 0; k < 4; k++)
+        assert_true(fabs(x.u[k]) < 10);
+}
+
+/* Two rows that all but contradict each other take u to 1 over what is between them, and z to its square. A limit is
+ * told of them only where what is lacking, by plain loops, is more than rounding of the terms that add up to it. */
+TEST(nearly_contradicting)
+{
+    enum { N = 10, M = 6 };
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
+        uint64_t state = seed;
+        double q[N * N] = { 0 }, a[M * N], c[M], between = pow(10, -5 + 3 * draw_unit(&state));
+        double slope[N], au[M], rows = 0, slopes = 0, terms = 0, most_u = 0, most_z = 0;
+        for (size_t k = 0; k < N; k++)
+            q[k * (N + 1)] = 0.5 + draw_unit(&state);
+        for (size_t k = 0; k < M * N; k++)
+            a[k] = draw_normal(&state);
+        for (size_t k = 0; k < N; k++)
+            a[N + k] = between * a[N + k] - a[k];
+        for (size_t k = 0; k < M; k++)
+            c[k] = k < 2 ? 1 : -draw_unit(&state);
+        hinge_qp qp = { .n = N, .q = q, .n_inequalities = M, .a = a, .c = c };
+        struct answer x = solve(&qp);
+        multiply(q, N, N, x.u, slope);
+        take_off(a, M, N, x.z, slope);
+        multiply(a, M, N, x.u, au);
+        for (size_t k = 0; k < N; k++) {
+            slopes = fmax(slopes, fabs(slope[k]));
+            most_u = fmax(most_u, fabs(x.u[k]));
+            for (size_t i = 0; i < M; i++)
+                terms += fabs(x.z[i] * a[i * N + k] * x.u[k]);
+        }
+        for (size_t k = 0; k < M; k++) {
+            rows = fmax(rows, c[k] - au[k]);
+            most_z = fmax(most_z, x.z[k]);
+        }
+        bool near = rows <= 2e-15 * most_u && slopes <= 2e-15 * most_z && fabs(x.r.primal - x.r.dual) <= 2e-15 * terms;
+        if (near && x.r.outcome != HINGE_QP_SOLVED)
+            fail_msg("seed %llu: %s, residual %g", (unsigned long long)seed, hinge_qp_outcome_text(x.r.outcome),
+                     x.r.residual);
+    }
+}
+
 /* ---- the hard margin, three ways --------------------------------------------------------------------------------- */
 
 /* u = (b; w), Q = diag(0, I), rows y (1, x'), c = 1 */

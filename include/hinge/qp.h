@@ -46,8 +46,8 @@ typedef struct hinge_qp_result {
                             * E'y| over 1 + max |p|, what u lacks of its constraints over 1 + max |c|, |f|, and primal -
                             * dual over 1 + |primal|. Where the rounding of large z, y, u keeps these from eps, but not
                             * from 1e-6, max |z|, |y|, |u| is added to what the first two are over, and the terms of
-                            * u'Qu and p'u, each by its size, to what the last is. Of a proof: what it lacks of the
-                            * zeros above */
+                            * u'Qu, p'u, z'Au and y'Eu, each by its size, to what the last is. Of a proof: what it lacks
+                            * of the zeros above */
     uint64_t iterations; /* steps of the interior point, and of a second one: a run without an end is followed by one
                             * for the constraints alone, which may prove that nothing meets them */
 } hinge_qp_result;

@@ -148,11 +148,15 @@ double hg_dense_gain(const struct hg_dense *r, hinge_qp_outcome kind)
     return kind == HINGE_QP_UNBOUNDED ? -hg_dot(r->p, x->u, r->n) : constant_part(r, x);
 }
 
-/* Returns what u'Qu and p'u add up, each term by its size. */
+/* Returns what u'Qu, p'u and y'[E; A]u add up, each term by its size: the gap is u'(Qu + p - A'z - E'y) and what u lacks
+ * of rows times y and z. */
 static double gap_terms(const struct hg_dense *r)
 {
-    const double *u = r->at.u;
+    const double *u = r->at.u, *y = r->at.y;
     double sum = 0;
+    for (size_t k = 0; k < r->rows; k++)
+        for (size_t i = 0; i < r->n; i++)
+            sum += fabs(y[k] * r->a[k * r->n + i] * u[i]);
     for (size_t i = 0; i < r->n; i++) {
         sum += fabs(r->p[i] * u[i]) * tau_of(r);
         for (size_t j = 0; j < r->n; j++)

@@ -20,14 +20,15 @@ enum { MAX_ROUNDS = 12, MAX_STEPS = 30 };
 static const double as_good = 1e-12; /* values below are rounding: of two such points the later has the better u */
 
 /* Begins at best[kind]: divides u and z, y by the point's gain, unless they are to be made anew; then they are all 0
- * but what a proof must gain by. Active rows, those with z > s, get `weight` in d, others 0. */
+ * but what a proof must gain by, and a solution is one near 0, however far the point went where nothing changes. Active
+ * rows, those with z > s, get `weight` in d, others 0. */
 static void start(struct hg_dense *r, hinge_qp_outcome kind, bool fresh, double weight)
 {
     struct hg_dense_point *x = &r->at;
     hg_dense_copy(r, x, &r->best[kind]);
-    double by = fresh && kind != HINGE_QP_SOLVED ? 1 : hg_dense_gain(r, kind);
+    double by = hg_dense_gain(r, kind);
     for (size_t k = 0; k < r->n; k++)
-        x->u[k] = fresh && kind == HINGE_QP_UNBOUNDED ? -r->p[k] : x->u[k] / by;
+        x->u[k] = fresh ? (kind == HINGE_QP_UNBOUNDED ? -r->p[k] : 0) : x->u[k] / by;
     for (size_t k = 0; k < r->rows; k++) { /* of y, and of z */
         bool active = k < r->e || x->z[k - r->e] > x->s[k - r->e];
         double anew = kind == HINGE_QP_INFEASIBLE ? r->c[k] : 0;
