@@ -115,13 +115,14 @@ static hinge_status choose(struct rank_grid *s, const char *all, size_t count, h
 /* Sums up what it took, of all ranks; and the worst outcome. */
 static void add_work(const struct hm_net *net, const hinge_selection *mine, double begin, hinge_selection *out)
 {
-    struct hm_sum sum = { .most = { { (uint64_t)mine->outcome, 0 }, { mine->stored_bytes, 0 } },
+    struct hm_sum sum = { .most = { { (uint64_t)hg_outcome_rank(mine->outcome), (uint64_t)mine->outcome },
+                                    { mine->stored_bytes, 0 } },
                           .count = { mine->trainings, mine->iterations, mine->rows_computed, mine->rows_distinct,
                                      mine->rows_support, mine->kernel_values, mine->n_kernels } };
     net->sum(net, &sum);
     if (out == NULL)
         return;
-    out->outcome = (hinge_outcome)sum.most[0].key;
+    out->outcome = (hinge_outcome)sum.most[0].tie;
     out->stored_bytes = sum.most[1].key;
     out->trainings = sum.count[0];
     out->iterations = sum.count[1];

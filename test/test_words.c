@@ -240,6 +240,24 @@ TEST(nan_is_not_0)
     }
 }
 
+/* Of three classes two are the same, so that nu-SVC has no margin between them, and one has values that are no numbers,
+ * which is the worse: objective and violation are no numbers either. */
+TEST(nan_is_worse_than_no_margin)
+{
+    double x[] = { 0, 0, 1, 0, 2, 0, 0, 0, 1, 0, 2, 0, 5, 1, 6, 1, 7, 1 }, y[] = { 1, 1, 1, 2, 2, 2, 3, 3, 3 },
+           hole = 6;
+    struct set set = { 9, 2, x, y };
+    for (double last = 3; last >= 0; last -= 3) { /* the class of the hole is the last, or the first */
+        y[6] = y[7] = y[8] = last;
+        hinge_params params = params_for(HINGE_NU_SVC, hinge_kernel_user("hole", with_a_hole, &hole), 1);
+        hinge_report report;
+        params.nu = 0.9;
+        fit(&set, &params, &report);
+        assert_int_equal(report.outcome, HINGE_NONFINITE);
+        assert_true(isnan(report.objective) && isnan(report.violation));
+    }
+}
+
 /* Bounds whose sum is beyond all numbers are refused by name; below that, coefficients are numbers. */
 TEST(bounds_that_overflow)
 {

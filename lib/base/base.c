@@ -62,13 +62,18 @@ hinge_status(hg_fail_at)(hinge_error *err, hinge_status status, const char *file
     return status;
 }
 
+int hg_outcome_rank(hinge_outcome outcome)
+{
+    static const int rank[] = {
+        [HINGE_CONVERGED] = 0, [HINGE_MAX_ITER] = 1,   [HINGE_STALLED] = 2, [HINGE_NO_MARGIN] = 3,
+        [HINGE_NONFINITE] = 4, [HINGE_TIME_LIMIT] = 5, [HINGE_STOPPED] = 6
+    };
+    return rank[outcome];
+}
+
 hinge_outcome hg_worse_outcome(hinge_outcome a, hinge_outcome b)
 {
-    if (a == HINGE_STOPPED || b == HINGE_STOPPED)
-        return HINGE_STOPPED;
-    if (a == HINGE_TIME_LIMIT || b == HINGE_TIME_LIMIT)
-        return HINGE_TIME_LIMIT;
-    return HG_MAX(a, b);
+    return hg_outcome_rank(a) > hg_outcome_rank(b) ? a : b;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

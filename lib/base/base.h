@@ -252,8 +252,9 @@ static inline void hg_add_multiple(double *high, double *low, double factor, con
     }
 }
 
-/* The outcome of two runs together: what ended them early (the caller, then the time), since the rest is then
- * unfinished; otherwise the worse. */
+/* The outcome of two runs together is that of the larger rank: what ended them early (the caller, then the time), since
+ * the rest is then unfinished; otherwise the worse. Values that are not numbers are worse than no margin. */
+int hg_outcome_rank(hinge_outcome outcome);
 hinge_outcome hg_worse_outcome(hinge_outcome a, hinge_outcome b);
 static inline bool hg_ended_early(hinge_outcome outcome)
 {
