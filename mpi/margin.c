@@ -2,6 +2,7 @@
  * The closest nu that has a margin, over ranks: what lib/train/margin.c finds for a training. Each nu that is tried is
  * a run of its own from the usual start; all ranks see the same of it, and go the same way.
  */
+#include "lib/train/training.h"
 #include "mpi/mpi_run.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ hinge_status hm_closest_nu(struct hm_run *run, struct hm_own *own, struct hm_wat
     uint64_t taken = run->report.iterations, most = taken / 4 + 100 * (uint64_t)run->n_all;
     double room[HM_REALS];
     hm_sum_tiles(run, form_room, 2, room);
-    double low = 1, high = HG_MIN(room[0], room[1]) / run->sums[0], next = high;
+    double low = 1, high = HG_LARGEST_NU * HG_MIN(room[0], room[1]) / run->sums[0], next = high;
     *nu = 0;
     watch->save = NULL; /* a checkpoint is of the nu asked for */
     for (int k = 0; k < LOOKS && high > 1.01 * low && !hg_ended_early(outcome) && status == HINGE_OK; k++) {

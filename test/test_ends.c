@@ -5,6 +5,7 @@
 #include "test/hulls.h"
 #include "test/support.h"
 
+#include <hinge/qp.h>
 #include <hinge/theory.h>
 
 #include <limits.h>
@@ -432,6 +433,83 @@ TEST(closest_nu_with_a_margin)
             for (size_t i = 0; i < set.n; i++)
                 assert_near(f[i], same[i], 0.05 * fabs(same[i]) + 0.05);
         }
+}
+
+/* Returns the nu at which the reduced hulls part: 2 / (n t) for the least t that bounds weights of both classes, each
+ * of sum 1, whose means are one point. A linear program in (weights, t). */
+static double nu_where_hulls_part(const struct set *set)
+{
+    size_t n = set->n, d = set->d, vars = n + 1, rows = 2 * n, equal = d + 2;
+    double *p = get(vars, sizeof *p), *a = get(rows * vars, sizeof *a), *c = get(rows, sizeof *c);
+    double *e = get(equal * vars, sizeof *e), *f = get(equal, sizeof *f);
+    p[n] = 1;
+    for (size_t i = 0; i < n; i++) {
+        a[i * vars + i] = 1;
+        a[(n + i) * vars + i] = -1;
+        a[(n + i) * vars + n] = 1;
+        e[(set->y[i] > 0 ? 0 : 1) * vars + i] = 1;
+        for (size_t k = 0; k < d; k++)
+            e[(2 + k) * vars + i] = set->y[i] * set->x[i * d + k];
+    }
+    f[0] = f[1] = 1;
+    hinge_qp qp = { .n = vars, .p = p, .n_inequalities = rows, .a = a, .c = c, .n_equalities = equal, .e = e, .f = f };
+    hinge_qp_result r = { 0 };
+    assert_ok(hinge_qp_solve(&qp, &r, &err));
+    return r.outcome == HINGE_QP_SOLVED ? 2 / ((double)n * r.primal) : 0;
+}
+
+/* A linear program knows at which nu the hulls part. That is told to two hundredths by both ways to solve that are
+ * quick at it, also where it is next to the largest that the classes allow. */
+TEST(closest_nu_by_a_program)
+{
+    size_t looked = 0;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        uint64_t s = seed;
+        struct set set = set_new(20 + draw(&s) % 60, 1 + draw(&s) % 5);
+        double share = 0.25 + 0.5 * draw_unit(&s), first = 0;
+        for (size_t i = 0; i < set.n; i++) {
+            set.y[i] = draw_unit(&s) < share ? 1 : -1;
+            first += set.y[i] > 0;
+            for (size_t k = 0; k < set.d; k++)
+                set.x[i * set.d + k] = draw_normal(&s);
+        }
+        double largest = 2 * fmin(first, (double)set.n - first) / (double)set.n, nu = nu_where_hulls_part(&set);
+        for (int way = 0; way < 2 && nu > 0.1 && nu < 0.98 * largest; way++) {
+            hinge_params p = params_for(HINGE_NU_SVC, hinge_kernel_linear(), 1);
+            hinge_report r;
+            p.solver = way == 0 ? HINGE_SOLVER_AUTO : HINGE_SOLVER_INTERIOR_POINT;
+            p.nu = nu / 2;
+            p.eps = 1e-5;
+            fit(&set, &p, &r);
+            looked++;
+            if (r.outcome != HINGE_NO_MARGIN || !(told_nu(&r) > nu * (1 - 1e-6) && told_nu(&r) < 1.02 * nu))
+                fail_msg("seed %d, solver %d: %s, nu %g, where hulls part at %g of %g", (int)seed, (int)p.solver,
+                         hinge_outcome_text(r.outcome), told_nu(&r), nu, largest);
+        }
+    }
+    assert_true(looked > 100);
+}
+
+/* Points far beyond the others, on their side and of no part in the solution, take no digits from the margin, however
+ * large their kernel values: the model is that of the others alone. */
+TEST(margin_beside_far_points)
+{
+    enum { FAR = 4 };
+    struct set set = normal_set(4, 200, 2, 1);
+    for (size_t i = 0; i < set.n; i++)
+        for (size_t c = 0; c < 2; c++)
+            set.x[2 * i + c] = (set.x[2 * i + c] + 2 * set.y[i]) * (i < FAR ? 1e3 : 1);
+    struct set others = { set.n - FAR, 2, set.x + 2 * FAR, set.y + FAR };
+    for (int solver = HINGE_SOLVER_AUTO; solver <= HINGE_SOLVER_SMO; solver++) {
+        hinge_params p = params_for(HINGE_NU_SVC, hinge_kernel_polynomial(3, 1, 0), 1);
+        p.solver = (hinge_solver)solver;
+        p.nu = 0.5;
+        double *f = fit_decisions(converged(&set, &p, NULL), &others, HINGE_PRECISION_F64);
+        p.nu *= (double)set.n / (double)others.n;
+        double *same = fit_decisions(converged(&others, &p, NULL), &others, HINGE_PRECISION_F64);
+        for (size_t i = 0; i < others.n; i++)
+            assert_near(f[i], same[i], 0.05 + 0.05 * fabs(same[i]));
+    }
 }
 
 /* Hulls are apart in every unit, also in one so large that eps is more than any coefficients leave: of classes that a

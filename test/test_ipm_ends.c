@@ -285,8 +285,8 @@ TEST(hidden_by_a_far_row)
         assert_true(strtod(words + strlen("no margin above "), NULL) >= sqrt(2));
 }
 
-/* Points of both classes mixed, whose kernel is smooth: the first factor's coefficients leave no margin above rounding by
- * the kernel itself, and a factor of all columns is not made for that. */
+/* Points of both classes mixed, whose kernel is smooth: the first factor's coefficients leave no margin above rounding
+ * by the kernel itself, and a factor of all columns is not made for that. */
 TEST(no_margin_by_the_kernel)
 {
     struct set set = set_new(1300, 2);

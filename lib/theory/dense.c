@@ -148,8 +148,8 @@ double hg_dense_gain(const struct hg_dense *r, hinge_qp_outcome kind)
     return kind == HINGE_QP_UNBOUNDED ? -hg_dot(r->p, x->u, r->n) : constant_part(r, x);
 }
 
-/* Returns what u'Qu, p'u and y'[E; A]u add up, each term by its size: the gap is u'(Qu + p - A'z - E'y) and what u lacks
- * of rows times y and z. */
+/* Returns what u'Qu, p'u and y'[E; A]u add up, each term by its size: the gap is u'(Qu + p - A'z - E'y) and what u
+ * lacks of rows times y and z. */
 static double gap_terms(const struct hg_dense *r)
 {
     const double *u = r->at.u, *y = r->at.y;

@@ -105,8 +105,8 @@ size_t hg_lowrank_most(size_t n)
 /* A factor that is off K by no more is K but for rounding: what ZZ' cannot separate K cannot. */
 #define NOTHING_LEFT 1e-12
 
-/* Returns by how much a margin in the kernel's space may be larger than what is told of it by sums of rows, with weights
- * of sum 1, that lack a square of so much of the trace at most; rounding always does. */
+/* Returns by how much a margin in the kernel's space may be larger than what is told of it by sums of rows, with
+ * weights of sum 1, that lack a square of so much of the trace at most; rounding always does. */
 static double hidden_margin(const struct hg_lowrank *l, double lack)
 {
     double trace = 0;
@@ -133,7 +133,7 @@ static const double least_margin = 1e-6;
 
 /* Bounds the margin as margin_bound (interior.c) does, with K beta in place of ZZ'beta, by beta of a run on ZZ'. Where
  * ZZ' has next to no margin, K mostly has none either: beta is a sum over many points, and what Z lacks changes sign
- * between them. Lengths of rows are weighted as the rows are. The factor is too coarse where K has ten times the margin:
+ * between them. Lengths of rows are weighted as the rows are. The factor is too coarse where K has ten times the bound:
  * more columns are of use then, if they can be had. */
 static enum hg_denial ask_kernel(void *arg, double bound)
 {

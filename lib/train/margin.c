@@ -48,25 +48,43 @@ static double least_product(const struct hg_margin *m, const double *g)
     return square - gap;
 }
 
+/* Returns what rounding may take from least_product's: of each g_i 8 roundings of |x_i| sum |b_j| |x_j|, lengths in the
+ * kernel's space, times the box's width; nothing where b'_i is 0 at the least whatever rounding is. So a few far points
+ * take no digits from a margin that they have no part in. */
+static double rounding_at(const struct hg_margin *m, const double *g, const double *diagonal, double square)
+{
+    const struct hg_qp *qp = &m->reduced->qp;
+    double size = 0, rounding = 0;
+    for (size_t i = 0; i < qp->n; i++)
+        size += fabs(hg_qp_beta(qp, i)) * sqrt(fabs(diagonal[i]));
+    if (m->problem->data.kernel.type == HINGE_LINEAR) /* g is made of w, of which rounding takes a share */
+        size = sqrt(HG_MAX(square, 0.0));
+    for (int l = 0; l < qp->layers; l++)
+        for (size_t i = 0; i < qp->n; i++) {
+            double off = 8 * DBL_EPSILON * sqrt(fabs(diagonal[i])) * size, slope = g[i] + m->s->bias[l];
+            bool at_0 = qp->hi[l][i] > 0 ? slope > off : slope < -off;
+            rounding += at_0 ? 0 : off * (qp->hi[l][i] - qp->lo[l][i]);
+        }
+    return rounding;
+}
+
 /* Looks at the margin by g in f64, n_sv n kernel values. */
 static hinge_status look_closely(const struct hg_margin *m, double digits, bool *has_margin, hinge_error *err)
 {
     struct hg_reduced *r = m->reduced;
     struct hg_gram gram = { 0 };
-    double *g = r->g, *diagonal = r->kept, most = 0;
+    double *g = r->g, *diagonal = r->kept;
     const struct hg_problem *pr = m->problem;
     HG_TRY(hg_dataset_exact(&pr->data, r->points, r->qp.n, m->threads, &gram, err));
     hinge_status status = hg_rows_told(hg_rows_diagonal(&gram.super, diagonal, NULL), err);
     hg_gram_free(&gram);
     HG_TRY(status);
-    for (size_t i = 0; i < r->qp.n; i++)
-        most = HG_MAX(most, fabs(diagonal[i]));
     HG_TRY(hg_problem_gradient(pr, r->points, &r->qp, m->threads, m->halt, g, err));
     if (hg_halted(m->halt))
         return HINGE_OK;
     double least = least_product(m, g), square = 2 * hg_qp_objective(&r->qp, g);
     double half = (m->s->bias[1] - m->s->bias[0]) / 2, sums = fabs(m->reduced->sums[0]) + fabs(m->reduced->sums[1]);
-    double rounding = rounding_of(m, square, most);
+    double rounding = rounding_at(m, g, diagonal, square);
     /* a kernel whose b'K b is below 0, as it may be of any matrix or function that is given, is indefinite */
     bool proves = !hg_kernel_is_indefinite(&m->problem->data.kernel) && !(square < -rounding);
     *has_margin = (proves ? least : half * sums) > rounding && half > digits * m->s->f_error;
@@ -180,16 +198,18 @@ static double most_times(const struct hg_margin *m)
 
 /* Finds the closest nu that has a margin, which is above: the larger nu, the smaller the reduced hulls. The interval is
  * halved until its ends differ by a hundredth; what is found there counts, of a quarter of the steps that the nu asked
- * for took, and 100 a point, by an eps that is 1e-5 of the largest nu's r at most: features may be so small that
- * all coefficients are within the caller's. The model is that of the end that has a margin (s->nu), or, where none has,
- * what it was. room: [2 * entries] */
+ * for took, and 100 a point, by an eps that is 1e-7 of the largest nu's r at most: features may be so small that all
+ * coefficients are within the caller's, and r falls with the square of what nu is above the closest. A run that has not
+ * converged may prove a margin too. The model is that of the end that has a margin (s->nu), or, where none has, what it
+ * was. room: [2 * entries] */
 static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error *err)
 {
     enum { LOOKS = 12 };
     const hinge_params *p = &m->problem->params;
     struct hg_reduced *r = m->reduced;
     struct hg_solution *s = m->s, best = *s;
-    double asked[2] = { r->sums[0], r->sums[1] }, low = 1, high = most_times(m), next = high, least = LEAST_EPS;
+    double asked[2] = { r->sums[0], r->sums[1] }, low = 1, high = HG_LARGEST_NU * most_times(m), next = high,
+           least = LEAST_EPS;
     double *spare = room + r->qp.n * (size_t)r->qp.layers;
     uint64_t most = best.report.iterations / 4 + 100 * (uint64_t)r->qp.n;
     hinge_outcome outcome = HINGE_NO_MARGIN;
@@ -204,6 +224,8 @@ static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error
         status = m->solve(m->arg, p->eps, now, NULL);
         if (status == HINGE_OK && s->report.outcome == HINGE_CONVERGED)
             status = find_r(m, least, now, spare, &has_margin, err);
+        else if (status == HINGE_OK && !hg_halted(m->halt))
+            status = look_closely(m, 10, &has_margin, err);
         if (status != HINGE_OK)
             break;
         if (hg_halted(m->halt))
@@ -212,7 +234,7 @@ static hinge_status find_nu(const struct hg_margin *m, double *room, hinge_error
             look_again = LOOKS; /* the largest nu has none */
         if (has_margin) {
             if (best.nu == 0) /* the largest nu's r tells of what size all are */
-                least = (s->bias[1] - s->bias[0]) / 2 / 1e5;
+                least = (s->bias[1] - s->bias[0]) / 2 / 1e7;
             hg_add_work(&s->report, &best.report);
             best = *s;
             best.nu = next * m->nu;

@@ -167,6 +167,9 @@ struct hg_margin {
  * then to the closest nu that has a margin: the outcome is NO_MARGIN. So it is of epsilon-SVR with a hard tube where a
  * coefficient has come to its bound. Of other tasks it does nothing. */
 hinge_status hg_settle_margin(const struct hg_margin *m, hinge_error *err);
+/* The closest nu that has a margin is looked for up to so much of the largest, which leaves the smaller class one
+ * choice of coefficients, and so the interior point no interior. */
+#define HG_LARGEST_NU 0.999
 /* What rounding may take from b'K b', coefficients of these two sums and |K| <= most (margin.c). */
 double hg_margin_rounding(const double *sums, double most);
 

@@ -16,8 +16,8 @@ enum { MAX_STEPS = 8 }; /* proximal ones in a row */
 
 static const double finish_weight = 1e5; /* sigma times the mean squared norm of a row */
 
-/* Puts a variable on the bound it is on its way to: to 0 where a is a smaller share of its box than l is of the scale of
- * margins, to C where u is a smaller share than m. */
+/* Puts a variable on the bound it is on its way to: to 0 where a is a smaller share of its box than l is of the scale
+ * of margins, to C where u is a smaller share than m. */
 void hg_interior_take(const struct hg_interior *r, bool rounded)
 {
     for (size_t i = 0; i < r->n; i++) {

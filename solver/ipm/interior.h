@@ -16,8 +16,8 @@
 
 struct hg_begun_inside;
 
-/* What whoever knows more than the factor says of a small margin: nothing, that there is none, or that the factor is too
- * coarse to tell. */
+/* What whoever knows more than the factor says of a small margin: nothing, that there is none, or that the factor is
+ * too coarse to tell. */
 enum hg_denial { HG_DENIES_NOTHING, HG_DENIES_MARGIN, HG_DENIES_FACTOR };
 
 struct hg_interior_options {
