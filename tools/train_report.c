@@ -390,7 +390,7 @@ void train_warn(const struct train_settings *s, const struct train_run *run)
         hint = s->params.task == HINGE_EPSILON_SVR          ? "nothing keeps to the tube: raise -p, or give a finite -c"
                : s->params.task != HINGE_NU_SVC             ? "the classes cannot be separated; give a finite -c"
                : strstr(r->path, "margin from nu=") != NULL ? "the model is that of the nu told in the path"
-                                                            : "no larger --nu is seen to have one; the model is unscaled";
+                                                            : "no --nu was found with one; coefficients are unscaled";
     if (r->outcome == HINGE_STALLED && r->rank > 0)
         hint = r->trace_error > 0 ? "the factor or its kernel does not allow eps: raise --rank, or take --solver smo"
                                   : "scale the data, or lower C";
