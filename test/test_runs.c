@@ -222,6 +222,31 @@ TEST(warm_start_is_quick)
     assert_int_equal(slow, 0);
 }
 
+/* Rows that are all one point leave of coefficients given that sum to 0 what rounding does of their sum: the point's
+ * coefficient is 0, and so are the rows'. */
+TEST(warm_start_leaves_no_rounding)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        uint64_t random = seed;
+        struct set set = set_new(211, 2);
+        double beta0[211], sum = 0;
+        for (size_t i = 0; i < set.n; i++) {
+            set.x[2 * i] = 0.3;
+            set.x[2 * i + 1] = -1.7;
+            set.y[i] = 1.5;
+            beta0[i] = i + 1 < set.n ? 0.002 * draw_unit(&random) - 0.001 : -sum;
+            sum += beta0[i];
+        }
+        hinge_params params = params_for(HINGE_QUANTILE, hinge_kernel_rbf(0.1), 0.25);
+        params.tau = 0.9;
+        params.beta0 = beta0;
+        double *beta = fit_beta(converged(&set, &params, NULL), set.n);
+        for (size_t i = 0; i < set.n; i++)
+            if (beta[i] != 0)
+                fail_msg("seed %d, row %d: %g", (int)seed, (int)i, beta[i]);
+    }
+}
+
 /* ---- Limits and the progress callback ---------------------------------------------------------------------------- */
 
 /* A run cut short gives a model that is feasible, predicts, and is what its report says. */

@@ -28,6 +28,8 @@ static bool may_overflow(const struct trial *t, double largest_kernel)
     const hinge_kernel *k = &t->params.kernel;
     if (t->params.C > 1e50 && !is_hard(t))
         return true;
+    if (t->params.task == HINGE_NU_SVC && largest_kernel < 1e-295) /* coefficients are divided by r, which is less */
+        return true;
     double product =
         k->type == HINGE_POLYNOMIAL ? fabs(k->gamma) * largest * largest * (double)t->d + fabs(k->coef0) : 0;
     product = product > 1 ? pow(product, k->degree) : 0;

@@ -144,9 +144,12 @@ void hg_reduced_start(struct hg_reduced *reduced)
             qp->hi[l][i] += whole->hi[l][k];
             qp->beta[l][i] += whole->beta[l][k];
             qp->off[l][i] = whole->off[l][k];
+            qp->size += fabs(whole->beta[l][k]); /* which has left its rounding in its point's sum */
         }
     }
     hg_qp_tidy(qp, INFINITY);
+    qp->size = 0;
+    hg_qp_tidy(qp, INFINITY); /* which sets the size: from here on that of the points' largest */
 }
 
 /* Returns, of a point's coefficient beta, what the row gets whose box begins at `from`, where those before it end, and

@@ -186,12 +186,13 @@ hinge_status hg_lowrank_solve(const struct hg_lowrank *l, const struct hg_proble
 {
     struct asked asked = { l, pr, qp, options, g, INFINITY, HINGE_OK, err };
     struct hg_interior_options own = *options;
-    own.ask = l->z != NULL ? ask_kernel : NULL;
+    own.ask = l->z != NULL && !hg_kernel_is_indefinite(&pr->data.kernel) ? ask_kernel : NULL;
     own.ask_arg = &asked;
     HG_TRY(hg_interior_point(qp, &l->super, &own, result, err));
     HG_TRY(asked.status);
     bool denied = result->report.outcome == HINGE_NO_MARGIN;
-    if (denied && l->trace_error > NOTHING_LEFT && ask_kernel(&asked, result->margin_bound) != HG_DENIES_MARGIN)
+    if (denied && l->trace_error > NOTHING_LEFT &&
+        (own.ask == NULL || ask_kernel(&asked, result->margin_bound) != HG_DENIES_MARGIN))
         result->report.outcome = hg_halted(&options->halt) ? hg_halt_outcome(&options->halt) : HINGE_STALLED;
     HG_TRY(asked.status);
     bool is_judged = !denied && (l->z != NULL || result->report.objective > 0);
