@@ -18,7 +18,8 @@ bool hg_lists_are_dense(double nonzeros, size_t d)
 /* Features from which on dense rows are GEMM's at every level. By AVX-512 panels take 0.85 of GEMM's time for 128 rows
  * of 512 to 1,000 features, and as long from 512 rows or 2,000 features on (check_kernels --bench, one thread of an
  * Emerald Rapids), and whole trainings as long either way from 500 on: then a BLAS that is tuned to a processor is the
- * better choice for one that nobody here has measured. */
+ * better choice for one that nobody here has measured. A BLAS that runs kernels without AVX-512 on such a processor
+ * takes twice as long, and is not asked. */
 enum { WIDE = 512 };
 
 /* Returns ns a value by lists. Measured on Zen 4: 0.031 a non-zero (0.04 where a vector has several stretches); twice
@@ -27,7 +28,8 @@ enum { WIDE = 512 };
 static double ns_of_lists(double nonzeros, size_t d, hinge_dtype type, int level)
 {
     double lists = (d <= HG_STRETCH ? 0.031 : 0.04) * nonzeros;
-    if (level >= 4 && type == HINGE_F32 && d < WIDE && hg_lists_are_dense(nonzeros, d))
+    if (level >= 4 && type == HINGE_F32 && hg_lists_are_dense(nonzeros, d) &&
+        (d < WIDE || hg_processor_info().blas_slow))
         lists = 0.018 * (double)d;
     return lists * (type == HINGE_F64 ? 2 : 1) * (level < 3 ? 3 : 1);
 }

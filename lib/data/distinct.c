@@ -147,6 +147,8 @@ void hg_reduced_start(struct hg_reduced *reduced)
             qp->size += fabs(whole->beta[l][k]); /* which has left its rounding in its point's sum */
         }
     }
+    if (qp->size == 0)
+        return;
     hg_qp_tidy(qp, INFINITY);
     qp->size = 0;
     hg_qp_tidy(qp, INFINITY); /* which sets the size: from here on that of the points' largest */
