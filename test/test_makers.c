@@ -82,7 +82,13 @@ static void assert_solved(const hinge_model *model, const struct set *set, const
         assert_near(f[i], want[i], 1.1e-4 * fmax(1, fabs(hinge_model_rho(model)[0])));
 }
 
-/* Dense data of many features go by BLAS on any processor. */
+/* Says whether f32 rows of many features are nothing for BLAS: where it runs kernels without the processor's AVX-512. */
+static bool blas_is_slow(int level)
+{
+    return level == 4 && hinge_machine_info().blas_slow;
+}
+
+/* Dense data of many features go by BLAS on any processor, unless it is slow there. */
 TEST(wide_data_go_by_gemm)
 {
     enum { D = 530 };
@@ -93,12 +99,16 @@ TEST(wide_data_go_by_gemm)
         params.cpu_level = level;
         begin_to_count(D);
         hinge_model *model = fit(&set, &params, &report);
-        assert_path(&report, "gemm", "f32");
-        assert_true(calls32 > 0 && report.gflop > 0);
-        assert_by_blas(&report);
+        assert_int_equal(hg_lists_win(D, D, HINGE_F32, level), blas_is_slow(level));
+        if (!blas_is_slow(level)) {
+            assert_path(&report, "gemm", "f32");
+            assert_true(calls32 > 0 && report.gflop > 0);
+            assert_by_blas(&report);
+        }
         begin_to_count(D);
         fit_decisions(model, &set, HINGE_PRECISION_F32);
-        assert_true(calls32 > 0 && calls64 == 0 && products == set.n * hinge_model_n_sv(model) * D);
+        if (!blas_is_slow(hg_cpu_level(0)))
+            assert_true(calls32 > 0 && calls64 == 0 && products == set.n * hinge_model_n_sv(model) * D);
         if (level == 4)
             assert_solved(model, &set, &params);
     }
@@ -369,7 +379,8 @@ TEST(dot_products_of_few)
     }
 }
 
-/* One example to twenty by wide models, in any precision, within what is told; up to sixteen without a call of GEMM. */
+/* One example to twenty by wide models, in any precision, within what is told; up to sixteen without a call of GEMM, and
+ * in f64 alone with one from there on where BLAS is slow. */
 TEST(few_examples)
 {
     static const size_t features[] = { 530, 1030 };
@@ -386,7 +397,8 @@ TEST(few_examples)
             hinge_matrix some = hinge_matrix_f64(test.x, rows, d);
             begin_to_count(d);
             assert_ok(hinge_predict(model, &some, &options, NULL, f, &err));
-            assert_int_equal(calls32 + calls64 > 0, rows > 16);
+            if (rows <= 16 || !blas_is_slow(hg_cpu_level(0)) || precisions[k / 2] == HINGE_PRECISION_F64)
+                assert_int_equal(calls32 + calls64 > 0, rows > 16);
             for (size_t i = 0; i < rows; i++)
                 assert_true(fabs(f[i] - want[i]) <= fmax(report.bound, 1e-10));
         }
@@ -410,7 +422,7 @@ TEST(blocks_of_examples)
         for (options.threads = 1; options.threads <= 2; options.threads++) {
             begin_to_count(D);
             assert_ok(hinge_predict(model, &some, &options, NULL, f[options.threads - 1], &err));
-            assert_int_equal(calls32, blocks[k]);
+            assert_int_equal(calls32, blas_is_slow(hg_cpu_level(0)) ? 0 : blocks[k]);
         }
         assert_memory_equal(f[0], f[1], rows[k] * sizeof **f);
         for (size_t i = 0; i < rows[k]; i++)
