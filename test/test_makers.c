@@ -82,7 +82,7 @@ static void assert_solved(const hinge_model *model, const struct set *set, const
         assert_near(f[i], want[i], 1.1e-4 * fmax(1, fabs(hinge_model_rho(model)[0])));
 }
 
-/* Says whether f32 rows of many features are nothing for BLAS: where it runs kernels without the processor's AVX-512. */
+/* Says whether f32 rows of many features are nothing for BLAS: it runs kernels without the processor's AVX-512. */
 static bool blas_is_slow(int level)
 {
     return level == 4 && hinge_machine_info().blas_slow;
@@ -379,8 +379,8 @@ TEST(dot_products_of_few)
     }
 }
 
-/* One example to twenty by wide models, in any precision, within what is told; up to sixteen without a call of GEMM, and
- * in f64 alone with one from there on where BLAS is slow. */
+/* One example to twenty by wide models, in any precision, within what is told; up to sixteen without a call of GEMM,
+ * and in f64 alone with one from there on where BLAS is slow. */
 TEST(few_examples)
 {
     static const size_t features[] = { 530, 1030 };
