@@ -126,7 +126,7 @@ fine("columns can be chosen", "train", "-q", "--label-column", "Species", "--col
      "petals.model")
 check("as can others be left out", fine("by number", "train", "-q", "--label-column", -1, "--ignore", "1-2", plain, "m") == "" and
       read("m") == read("petals.model"))
-fine("a test file in training is matched too", "train", "--label-column", "Species", "--test", turned, plain, "m")
+fine("a test file in training is matched too", "train", "-q", "--label-column", "Species", "--test", turned, plain, "m")
 check("reports name them", re.search(r"^features +Sepal.Length, Sepal.Width, Petal.Length, Petal.Width$.^predicted +Species$",
                                      fine("report", "report", model, turned), re.M | re.S))
 report = json.loads(fine("report as JSON", "report", "--json", model, turned))
