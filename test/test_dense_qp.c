@@ -243,8 +243,7 @@ TEST(small_objective)
 }
 
 /* Q of rank 1 and one row leave two directions in which nothing changes, along which interior points go to 1e6: what is
- * told is a solution near 0. The program was
- * built backwards from its optimum. */
+ * told is a solution near 0. The program was built backwards from its optimum. */
 TEST(far_along_what_is_flat)
 {
     double q[] = { 0.17618243013003235,   0.40611362272573803,  -0.045573969512667858, -0.30239582438791179,
