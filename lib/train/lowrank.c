@@ -157,7 +157,7 @@ static enum hg_denial ask_kernel(void *arg, double bound)
     a->bound = HG_MIN(a->bound, by_kernel);
     if (by_kernel * size <= least_margin * length)
         return HG_DENIES_MARGIN;
-    bool coarse = a->options->finer && l->trace_error > NOTHING_LEFT && by_kernel > 10 * bound;
+    bool coarse = l->finer && l->trace_error > NOTHING_LEFT && by_kernel > 10 * bound;
     return coarse ? HG_DENIES_FACTOR : HG_DENIES_NOTHING;
 }
 

@@ -22,6 +22,7 @@ struct hg_lowrank {
     double trace_error;             /* trace(K - ZZ') / trace(K); 0 for the linear kernel as it is */
     uint64_t values;                /* kernel values computed */
     size_t most;                    /* columns it may have */
+    bool finer;                     /* one of more columns can be had, which the caller says */
     size_t bytes;                   /* in use */
 };
 

@@ -336,6 +336,7 @@ static hinge_status solve_by_factor(struct hg_work *w, size_t rank, bool may_be_
     report->outcome = HINGE_STALLED;
     if (may_be_more && !*all && z->trace_error > 1e-3)
         return HINGE_OK;
+    z->finer = may_be_more;
     HG_TRY(hg_lowrank_solve(z, pr, &r->qp, options, r->g, false, &result, w->err));
     w->done += hg_turns_inside_work(&r->qp, z->super.d, result.report.iterations);
     keep_interior(w, &result);
@@ -373,7 +374,7 @@ hinge_status hg_run_inside(struct hg_work *w)
     for (size_t rank = asked; !enough; rank = HG_MIN(most, 2 * report->rank)) {
         options.max_iter = o->max_iter > 0 ? o->max_iter - report->iterations : 0;
         size_t columns = HG_MIN(rank > 0 ? rank : (size_t)HG_RANK_DEFAULT, most);
-        bool may_be_more = options.finer = asked == 0 && !made && columns < most;
+        bool may_be_more = asked == 0 && !made && columns < most;
         hinge_status status = solve_by_factor(w, rank, may_be_more, &options, &all);
         hg_lowrank_free(&w->factor);
         HG_TRY(status);

@@ -32,7 +32,6 @@ struct hg_interior_options {
     /* Hard margin: asked now and then, by beta, once no margin is above `bound`; NULL: nobody is asked */
     enum hg_denial (*ask)(void *arg, double bound);
     void *ask_arg;
-    bool finer;                          /* a factor of more columns can be had */
     const struct hg_begun_inside *begun; /* NULL, or where the run goes on: from this lane of it */
     size_t lane;
 };
