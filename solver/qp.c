@@ -71,7 +71,33 @@ double hg_qp_length(const struct hg_qp *qp)
     return sqrt(square);
 }
 
-/* Takes an entry for at 0, hi or lo, in this order, where it is no further away than
+/* Returns beta, or 0, hi or lo, in this order, where it is within `tiny` of them. */
+static double snap(double beta, double lo, double hi, double tiny)
+{
+    if (fabs(beta) <= tiny && lo <= 0 && hi >= 0)
+        return 0;
+    return fabs(hi - beta) <= tiny ? hi : fabs(beta - lo) <= tiny ? lo : beta;
+}
+
+/* Tidies the only entry of a layer inside its box, if there is one: it may be there for what rounding makes of the
+ * layer's sum, and would hold the bias alone. */
+static void tidy_only(struct hg_qp *qp, int l, double most)
+{
+    double sizes = 0;
+    size_t count = 0, only = 0;
+    for (size_t i = 0; i < qp->n; i++) {
+        bool inside = hg_qp_is_inside(qp, l, i);
+        sizes += fabs(qp->beta[l][i]);
+        count += inside;
+        only = inside ? i : only;
+    }
+    if (count != 1)
+        return;
+    double lo = qp->lo[l][only], hi = qp->hi[l][only], tiny = HG_MIN(8 * DBL_EPSILON * sizes, (hi - lo) / 16);
+    qp->beta[l][only] = snap(qp->beta[l][only], lo, hi, HG_MIN(most, tiny));
+}
+
+/* Takes an entry for at 0, hi or lo where it is no further away than
  *
  *     tiny = min(most, 8 * 2^-52 * min(size, hi - lo)), size: the largest |beta| so far
  *
@@ -85,15 +111,11 @@ void hg_qp_tidy(struct hg_qp *qp, double most)
             qp->size = HG_MAX(qp->size, fabs(qp->beta[l][i]));
     for (int l = 0; l < qp->layers; l++)
         for (size_t i = 0; i < qp->n; i++) {
-            double *beta = &qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
-            double tiny = HG_MIN(most, 8 * DBL_EPSILON * HG_MIN(qp->size, hi - lo));
-            if (fabs(*beta) <= tiny && lo <= 0 && hi >= 0)
-                *beta = 0;
-            else if (fabs(hi - *beta) <= tiny)
-                *beta = hi;
-            else if (fabs(*beta - lo) <= tiny)
-                *beta = lo;
+            double lo = qp->lo[l][i], hi = qp->hi[l][i], tiny = 8 * DBL_EPSILON * HG_MIN(qp->size, hi - lo);
+            qp->beta[l][i] = snap(qp->beta[l][i], lo, hi, HG_MIN(most, tiny));
         }
+    for (int l = 0; l < qp->layers && !qp->no_sum; l++)
+        tidy_only(qp, l, most);
     for (size_t i = 0; qp->layers == 2 && i < qp->n; i++) { /* both sides of a point may cancel too */
         double first = qp->beta[0][i], sum = first + qp->beta[1][i];
         double tiny = HG_MIN(most, 8 * DBL_EPSILON * HG_MIN(qp->size, qp->hi[0][i]));

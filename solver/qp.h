@@ -101,7 +101,8 @@ size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *po
 double hg_qp_length(const struct hg_qp *qp);
 
 /* Brings entries that are a few roundings from 0 or from a bound there, as steps that should cancel leave them: they
- * are not inside their box, and the bias must not hang on them. None moves by more than `most`. */
+ * are not inside their box, and the bias must not hang on them; the only one inside where it is a few roundings of the
+ * sum of sizes from there. None moves by more than `most`. */
 void hg_qp_tidy(struct hg_qp *qp, double most);
 
 /* Sets up and down of each layer at a position: what is added to g there for F of entries that may move up, or down. */

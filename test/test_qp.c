@@ -110,12 +110,34 @@ TEST(test_roundings_are_no_coefficients)
     assert_true(qp.beta[0][0] == 0 && qp.beta[0][1] == 1 && qp.beta[0][2] == -1);
     /* 0 may go up from F = 13, and down from 1; 1 down from -1; -1 up from 14 */
     assert_near(hg_qp_bias(&qp, NULL, 3, g, 0), -(13.0 + 1) / 2, 1e-15);
-    set(&qp, 0, 0, 0, -1e-9, 1e-9, DBL_EPSILON / 3); /* much of a narrow box is none */
+    set(&qp, 0, 0, 0, -DBL_EPSILON, DBL_EPSILON, DBL_EPSILON / 3); /* much of a narrow box is none */
     hg_qp_tidy(&qp, DBL_EPSILON);
     assert_true(qp.beta[0][0] > 0);
     set(&qp, 0, 0, 0, -1, 1, 4 * DBL_EPSILON); /* may move F by more than a rounding does */
     hg_qp_tidy(&qp, DBL_EPSILON);
     assert_true(qp.beta[0][0] > 0);
+}
+
+/* Where coefficients are at bounds whose sum rounds, one of them lacks what the sum does: it is at its bound too, and
+ * the bias half way between what all allow. Beside another one that is inside its box it stays. */
+TEST(test_sums_leave_no_coefficient)
+{
+    enum { N = 60 };
+    struct hg_qp qp = new_qp(N, 1);
+    double g[N] = { 0 };
+    for (size_t i = 0; i < N; i++)
+        set(&qp, 0, i, i < N / 2 ? -3 : -1, 0, 2.7, i < N / 2 ? 2.7 : 0);
+    qp.beta[0][0] -= 100 * DBL_EPSILON;
+    qp.beta[0][N / 2] = 1;
+    hg_qp_tidy(&qp, 1e-12);
+    assert_true(qp.beta[0][0] < 2.7);
+    qp.beta[0][N / 2] = 0;
+    hg_qp_tidy(&qp, 50 * DBL_EPSILON);
+    assert_true(qp.beta[0][0] < 2.7);
+    assert_near(hg_qp_bias(&qp, NULL, N, g, 0), 3, 1e-15);
+    hg_qp_tidy(&qp, 1e-12);
+    assert_true(qp.beta[0][0] == 2.7);
+    assert_near(hg_qp_bias(&qp, NULL, N, g, 0), 2, 1e-15);
 }
 
 /* ---- known optima ---------------------------------------------------------------------------------------- */
