@@ -500,6 +500,29 @@ TEST(inseparable_by_one_point)
     }
 }
 
+/* Points of both classes that differ by their last digits in f32, beside two that are equal: between them coefficients
+ * may grow beyond all numbers. What is told is finite, or that there is no margin. */
+TEST(next_to_no_margin)
+{
+    for (uint64_t t = 0; t < 400; t++) {
+        struct set s = set_new(15, 4);
+        uint64_t seed = 700000 + t;
+        for (size_t i = 0; i < s.n * s.d; i++)
+            s.x[i] = draw(&seed) % 2 == 0 ? 1000 : -1000;
+        for (size_t i = 0; i < s.n; i++)
+            s.y[i] = i % 2 == 0 ? 1 : -1;
+        for (size_t c = 0; c < 3 * s.d; c++)
+            s.x[c] += 0x1p-14 * (double)(draw(&seed) % 3);
+        hinge_params params = hard(hinge_kernel_linear());
+        hinge_report report;
+        hinge_model *model = fit(&s, &params, &report);
+        if (report.outcome == HINGE_NO_MARGIN)
+            continue;
+        assert_true(isfinite(report.objective) && isfinite(report.violation));
+        assert_true(isfinite(hinge_model_rho(model)[0]));
+    }
+}
+
 static struct set xor_set(void)
 {
     struct set s = set_new(4, 2);

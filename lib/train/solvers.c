@@ -382,8 +382,9 @@ hinge_status hg_run_inside(struct hg_work *w)
         enough = all || made || asked > 0 || report->outcome != HINGE_STALLED || report->rank >= most ||
                  (o->max_iter > 0 && report->iterations >= o->max_iter);
     }
-    if (hg_ended_early(report->outcome) && !isfinite(report->objective) && r->sums[0] == 0)
-        take_zero(r, report, w->s->bias); /* it ended before its first step */
+    bool comes_to_none = hg_ended_early(report->outcome) || report->outcome == HINGE_STALLED;
+    if (comes_to_none && !isfinite(report->objective) && r->sums[0] == 0)
+        take_zero(r, report, w->s->bias); /* it ended before its first step, or went beyond all numbers */
     end_by_eps(w->t, report);
     return HINGE_OK;
 }
