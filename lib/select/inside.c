@@ -53,8 +53,20 @@ uint64_t hg_select_look_steps(const struct hg_selecting *s)
     return HG_MAX((steps > 0 ? steps : HG_RANK_LOOK * (uint64_t)largest_of(s)) / 2, (uint64_t)1);
 }
 
+/* Says whether a factor is nearer to the kernel than those that the interior point has ended on; it begins anew each
+ * time, so that it would end where it did. */
+static bool is_nearer(struct hg_part *part, const struct hg_lowrank *factor)
+{
+    double trace_error = HG_MAX(factor->trace_error, HG_NOTHING_LEFT);
+    if (!(trace_error < part->trace_error))
+        return false;
+    part->trace_error = trace_error;
+    return true;
+}
+
 /* Solves the part's problem anew, whatever its start, on a factor ZZ' of its kernel. made: the factor, or NULL: it is
- * made here. Leaves g and bias as SMO would; the outcome STALLED says that the violation is above eps. */
+ * made here. Leaves g and bias as SMO would; the outcome STALLED says that the violation is above eps. All stays as it
+ * is where no factor is nearer than those before. */
 static hinge_status solve_inside(const struct hg_selecting *s, struct hg_part *part, const struct hg_lowrank *made,
                                  hinge_error *err)
 {
@@ -69,10 +81,15 @@ static hinge_status solve_inside(const struct hg_selecting *s, struct hg_part *p
     if (made == NULL)
         HG_TRY(hg_lowrank_init(&own, pr, part->point, part->n, rank, pr->data.threads, &s->halt, err));
     made = made != NULL ? made : &own;
-    hinge_status status = hg_lowrank_solve(made, pr, &part->qp, &options, part->g, true, &result, err);
+    bool nearer = is_nearer(part, made);
     size_t columns = made->super.d;
+    hinge_status status = HINGE_OK;
+    if (nearer)
+        status = hg_lowrank_solve(made, pr, &part->qp, &options, part->g, true, &result, err);
     hg_lowrank_free(&own);
     HG_TRY(status);
+    if (!nearer)
+        return HINGE_OK;
     bool ends = result.report.outcome == HINGE_STALLED && result.report.violation <= part->eps;
     part->many.report.outcome = ends ? HINGE_CONVERGED : result.report.outcome;
     part->many.report.violation = result.report.violation;

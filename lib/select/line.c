@@ -515,8 +515,10 @@ hinge_status hg_solve_some(struct hg_selecting *s, struct hg_part *const *some, 
 hinge_status hg_solve_to(struct hg_selecting *s, double eps, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    for (size_t b = 0; b < s->n_batch; b++)
+    for (size_t b = 0; b < s->n_batch; b++) {
         s->batch[b]->eps = eps;
+        s->batch[b]->trace_error = INFINITY;
+    }
     if (!hg_select_asks_inside(s))
         status = hg_solve_some(s, s->batch, s->n_batch, hg_select_steps(s), err);
     HG_THEN(status, hg_select_finish(s, err));

@@ -52,6 +52,7 @@ struct hg_part {
     uint64_t steps;             /* that it took at this point of the line, */
     double work;                /* and its work, as hg_turns counts it */
     struct hg_look look;        /* what it had come to when a solver was last asked whether it gains */
+    double trace_error;         /* of the nearest factor that the interior point has ended on; INFINITY: none */
     bool begun, absent;         /* there is a solution; the fold has no such problem */
     bool g_is_coarse;           /* g is by rows in f32, and those in hand are f64 */
     bool undivided;             /* nu-SVC: there is no margin, at any nu, by which decision values could be divided */

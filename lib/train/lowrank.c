@@ -102,9 +102,6 @@ size_t hg_lowrank_most(size_t n)
 
 /* ---- solving on it ----------------------------------------------------------------------------------------------- */
 
-/* A factor that is off K by no more is K but for rounding: what ZZ' cannot separate K cannot. */
-#define NOTHING_LEFT 1e-12
-
 /* Returns by how much a margin in the kernel's space may be larger than what is told of it by sums of rows, with
  * weights of sum 1, that lack a square of so much of the trace at most; rounding always does. */
 static double hidden_margin(const struct hg_lowrank *l, double lack)
@@ -157,7 +154,7 @@ static enum hg_denial ask_kernel(void *arg, double bound)
     a->bound = HG_MIN(a->bound, by_kernel);
     if (by_kernel * size <= least_margin * length)
         return HG_DENIES_MARGIN;
-    bool coarse = l->finer && l->trace_error > NOTHING_LEFT && by_kernel > 10 * bound;
+    bool coarse = l->finer && l->trace_error > HG_NOTHING_LEFT && by_kernel > 10 * bound;
     return coarse ? HG_DENIES_FACTOR : HG_DENIES_NOTHING;
 }
 
@@ -166,7 +163,7 @@ static enum hg_denial ask_kernel(void *arg, double bound)
 static bool deny_margin(const struct hg_lowrank *l, struct hg_interior_result *result)
 {
     bool denied = result->report.outcome == HINGE_STALLED && isfinite(result->margin_bound) &&
-                  l->trace_error <= NOTHING_LEFT && result->margin_bound <= hidden_margin(l, l->trace_error);
+                  l->trace_error <= HG_NOTHING_LEFT && result->margin_bound <= hidden_margin(l, l->trace_error);
     if (!denied)
         return false;
     result->report.outcome = HINGE_NO_MARGIN;
@@ -191,7 +188,7 @@ hinge_status hg_lowrank_solve(const struct hg_lowrank *l, const struct hg_proble
     HG_TRY(hg_interior_point(qp, &l->super, &own, result, err));
     HG_TRY(asked.status);
     bool denied = result->report.outcome == HINGE_NO_MARGIN;
-    if (denied && l->trace_error > NOTHING_LEFT &&
+    if (denied && l->trace_error > HG_NOTHING_LEFT &&
         (own.ask == NULL || ask_kernel(&asked, result->margin_bound) != HG_DENIES_MARGIN))
         result->report.outcome = hg_halted(&options->halt) ? hg_halt_outcome(&options->halt) : HINGE_STALLED;
     HG_TRY(asked.status);

@@ -26,6 +26,9 @@ struct hg_lowrank {
     size_t bytes;                   /* in use */
 };
 
+/* The trace error up to which a factor is K but for rounding: what ZZ' cannot separate K cannot. */
+#define HG_NOTHING_LEFT 1e-12
+
 /* Makes the factor of the problem on n points `subset`. rank: columns at most; 0: all of the linear kernel (the data
  * themselves where they have no more features than rows), HG_RANK_DEFAULT at most of others. Ends early when halted.
  * Borrows subset. */
