@@ -285,6 +285,7 @@ static hinge_status mend(const struct hg_selecting *s, struct hg_part *part, hin
     hinge_report *report = &part->many.report;
     HG_TRY(hg_field_exact(hg_part_field(s, part), part, part->point, part->n, part->g, err));
     part->many.reach = hg_qp_length(&part->qp);
+    part->many.unseen = 0;
     report->violation = hg_qp_violation(&part->qp, part->g);
     if (report->outcome == HINGE_STALLED && report->violation <= part->eps)
         report->outcome = HINGE_CONVERGED;

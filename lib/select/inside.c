@@ -94,6 +94,7 @@ static hinge_status solve_inside(const struct hg_selecting *s, struct hg_part *p
     part->many.report.outcome = ends ? HINGE_CONVERGED : result.report.outcome;
     part->many.report.violation = result.report.violation;
     part->many.reach = hg_qp_length(&part->qp);
+    part->many.unseen = 0;
     part->steps += result.report.iterations;
     part->work += hg_turns_inside_work(&part->qp, columns, result.report.iterations);
     memcpy(part->many.bias, result.bias, sizeof part->many.bias);
@@ -129,6 +130,7 @@ hinge_status hg_part_settle(const struct hg_selecting *s, struct hg_part *part, 
     many->report.violation = hg_qp_violation(&part->qp, part->g);
     many->moved = NULL;
     many->reach = hg_qp_length(&part->qp);
+    many->unseen = 0;
     for (int l = 0; l < part->qp.layers; l++)
         many->bias[l] = hg_qp_bias(&part->qp, NULL, part->n, part->g, l);
     return HINGE_OK;

@@ -167,6 +167,7 @@ static hinge_status start_from(const struct hg_selecting *s, const struct hg_pro
     for (size_t k = 0; k < qp->n && !stays; k++)
         part->g[k] *= grown;
     part->many.reach *= stays ? 1 : grown;
+    part->many.unseen *= stays ? 1 : grown;
     hg_free(side);
     return HINGE_OK;
 }
@@ -211,7 +212,7 @@ static hinge_status begin_part(const struct hg_selecting *s, const struct hg_box
     }
     if (!part->begun || part->g_is_coarse) {
         memset(part->g, 0, part->n * sizeof *part->g);
-        part->many.reach = 0;
+        part->many.reach = part->many.unseen = 0;
         for (size_t k = 0; k < part->n; k++) {
             part->moved[k] = hg_qp_beta(&next, k);
             moves = moves || part->moved[k] != 0;

@@ -261,7 +261,7 @@ hinge_status hg_lane_begin(struct hg_lane **begun, struct hg_many *many, struct 
     hg_course_begin(&lane->run.course, options->eps, options->max_iter);
     if (many->pool.rows->type != HINGE_F64 && !many->corrects)
         lane->run.course.most_corrections = 0;
-    lane->run.doubts.unseen = 0;
+    lane->run.doubts.unseen = problem->moved == NULL ? problem->unseen : 0;
     lane->result.report.error = NAN;
     problem->coarse = false;
     lane->run.halt = options->halt;
@@ -289,6 +289,7 @@ void hg_lane_end(struct hg_lane *lane, struct hg_many *many)
         many->pool.rows_made += lane->result.columns_computed / many->n;
     p->report = lane->result.report;
     p->work = lane->result.work;
+    p->unseen = r->doubts.unseen;
     for (int l = 0; l < p->qp->layers; l++)
         p->bias[l] = hg_qp_bias(p->qp, NULL, r->n, p->g, l);
     for (size_t k = 0; k < r->n; k++)

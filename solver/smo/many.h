@@ -30,6 +30,7 @@ struct hg_many_problem {
     /* In and out: the greatest length of a beta at which some of g was made in f64, or by which sums in f64 have
      * rounded it: errors of values, times this, may be in g beside those times beta. 0: g is of nothing, or of beta. */
     double reach;
+    double unseen; /* in and out, where g belongs to the start: what rows are known to have made g wrong by elsewhere */
     /* out; the report tells how far it is on the way too */
     hinge_report report;
     double bias[2];       /* of each layer, by the g that came out */

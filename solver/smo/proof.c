@@ -65,7 +65,7 @@ static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point, si
     for (size_t k = 0; k < HG_DOUBTFUL && count < most * 3 / 4; k++)
         if (a->position[r->doubts.point[k]] < a->m)
             point[count++] = r->doubts.point[k];
-    uint64_t state = r->report->rounds; /* others than the last time: those are exact already, perhaps */
+    uint64_t state = r->doubts.chosen++; /* others than the last time: those are exact already, perhaps */
     *drawn = most - count;
     while (count < most)
         point[count++] = a->point[hg_random_below(&state, a->m)];
