@@ -497,6 +497,7 @@ static hinge_status start_again(struct hg_run *r)
     r->active.m = r->n;
     r->w.n_moved = 0;
     memset(r->doubts.is_exact, 0, r->n);
+    r->doubts.proven = 0;
     hg_gather(r->first.g, sizeof *r->active.g, r->active.point, r->n, r->active.g);
     memcpy(r->known.g, r->first.g, r->n * sizeof *r->first.g);
     for (size_t at = 0; at < r->n; at++) {

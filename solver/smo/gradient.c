@@ -55,6 +55,7 @@ static void note_mended(struct hg_run *r)
 {
     if (r->doubts.mended == NULL && HG_ROOM(HG_ARRAY(r->doubts.mended, r->n)))
         r->report->memory_bytes += r->n * sizeof *r->doubts.mended;
+    r->doubts.proven = 0;
     for (size_t i = 0; i < r->n && r->doubts.mended != NULL; i++)
         r->doubts.mended[i] = hg_qp_beta(r->qp, i);
 }

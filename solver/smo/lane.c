@@ -262,6 +262,7 @@ hinge_status hg_lane_begin(struct hg_lane **begun, struct hg_many *many, struct 
     if (many->pool.rows->type != HINGE_F64 && !many->corrects)
         lane->run.course.most_corrections = 0;
     lane->run.doubts.unseen = problem->moved == NULL ? problem->unseen : 0;
+    lane->run.doubts.proven = 0;
     lane->result.report.error = NAN;
     problem->coarse = false;
     lane->run.halt = options->halt;

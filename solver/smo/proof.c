@@ -184,13 +184,13 @@ static double error_of_objective(const struct hg_run *r, const uint32_t *point, 
 /* Goes in steps: g is exact at the points measured, the extremes are found again, and the largest error seen (`unseen`,
  * with 64 / count more for what a sample misses) is taken for what any other point may be off by. Points that would
  * break the bounds on F by that much are the next to be made exact, until there are none (proven), until the violation
- * of exact values is more than eps (there is more to do), or until they are more than a quarter of all (the caller
- * knows cheaper ways). Rounding in f64 may make the certificate's violation HG_SLACK eps at most. */
+ * of exact values is more than eps (there is more to do), or until half of all were made exact so since all of g was
+ * (the caller knows cheaper ways). Rounding in f64 may make the certificate's violation HG_SLACK eps at most. */
 hinge_status hg_prove(struct hg_run *r, bool *proven)
 {
     uint32_t *point = r->spare.found;
     size_t most = r->opt->measured > 0 ? HG_MIN(r->opt->measured, (size_t)HG_MEASURED) : HG_MEASURED;
-    size_t drawn, count = choose_measured(r, most, point, &drawn), room = HG_MAX(r->active.m / 4, (size_t)HG_MEASURED);
+    size_t drawn, count = choose_measured(r, most, point, &drawn), half = r->active.m / 2;
     const uint32_t *sample = point + (count - drawn);
     double before[HG_MEASURED];
     struct measured result;
@@ -213,9 +213,9 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
             break;
         count = find_doubted(r, error, point);
         *proven = count == 0;
-        if (*proven || count > room)
+        if (*proven || count > HG_MAX(half - HG_MIN(half, r->doubts.proven), (size_t)HG_MEASURED))
             break;
-        room -= count;
+        r->doubts.proven += count;
         status = measure(r, point, count, true, &result);
         error = r->doubts.unseen = HG_MAX(error, result.error);
         rounding = HG_MAX(rounding, result.rounding);

@@ -85,6 +85,7 @@ struct hg_doubts {
     uint8_t *is_exact;           /* [n] by point: g there is that of f64 (hg_prove) */
     double *size;                /* [n] what one value of a point may be off by (hg_prove); NULL: it is not known */
     double *mended;              /* [n] beta by point when all of g was last made in f64; NULL: all 0 */
+    size_t proven;               /* points made exact since then because they were in doubt (hg_prove) */
     uint64_t chosen;             /* times that points were chosen for a measurement */
     double unseen;     /* error that points may have which were not made exact since g was last computed anew */
     double looked_at;  /* the violation when rows were looked at last */
