@@ -124,7 +124,7 @@ void hg_free(void *memory)
  * --wrap=hg_let_heap_stay. */
 void hg_let_heap_stay(void)
 {
-    void *volatile block = malloc((size_t)1536 << 10);
+    void *volatile block = malloc((size_t)2048 << 10);
     free(block);
 }
 
