@@ -412,6 +412,15 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
     return status;
 }
 
+/* Returns what values in f32 of two points that lie side by side, both of such a squared norm, are off by at most, as
+ * measured (doc/tried.md): what a dot product loses grows with the root of how many of its products are not 0, up to
+ * some 64, as more are added up in many lanes. hg_kernel_error is a bound, which is too large to doubt points by. */
+static double error_near(const struct hg_gram *g, double norm)
+{
+    size_t most = g->points.most_nonzeros, terms = HG_MIN(most > 0 ? most : g->tiler.d, (size_t)64);
+    return hg_kernel_error_by(&g->tiler.kernel, HINGE_F32, 0x1p-24 * (0.5 + sqrt((double)terms)), 0, norm);
+}
+
 /* Errors found already, by norms that are rounded up by a 64th at most, as those of many points are. */
 enum { KNOWN = 512 };
 struct known {
@@ -419,10 +428,8 @@ struct known {
     double error;
 };
 
-/* Returns what values in f32 of two points that lie side by side, both as long as p, are off by at most: of many pairs
- * one comes to 0.38 of the bound, and dot products of more than some 64 features do so no more than theirs, as they are
- * added up in many lanes. */
-static double error_near(const struct hg_gram *g, uint32_t p, struct known *known)
+/* Returns error_near of point p. */
+static double error_of(const struct hg_gram *g, uint32_t p, struct known *known)
 {
     enum { BITS = 17 }; /* of a float's 23 that are rounded away */
     float norm = g->norms != NULL ? ((const float *)g->norms)[p] : (float)hg_points_norm(&g->points, p, HINGE_F32);
@@ -432,8 +439,7 @@ static double error_near(const struct hg_gram *g, uint32_t p, struct known *know
     memcpy(&norm, &bits, sizeof norm);
     known += (bits >> BITS) % KNOWN;
     if (known->norm != norm)
-        *known = (struct known){ norm, 0.4 * hg_kernel_error(&g->tiler.kernel, HINGE_F32,
-                                                             HG_MIN(g->tiler.d, (size_t)64), norm) };
+        *known = (struct known){ norm, error_near(g, norm) };
     return known->error;
 }
 
@@ -471,8 +477,8 @@ static hinge_status diagonal(const struct hg_rows *super, double *out, double *s
         }
         if (size != NULL && moved != NULL)
             size[i] = (hg_kernel_is_bounded(&g->tiler.kernel) ? 1 : fabs(out[i])) * (1 + moved[p] / most_moved);
-        else if (size != NULL && super->bounds_errors)
-            size[i] = error_near(g, p, known);
+        else if (size != NULL && super->error_near > 0)
+            size[i] = error_of(g, p, known);
         else if (size != NULL)
             size[i] = fabs(out[i]);
     }
@@ -480,13 +486,16 @@ static hinge_status diagonal(const struct hg_rows *super, double *out, double *s
     return status;
 }
 
-/* Returns the tiler's `close` for the source's points. */
-static double close_for(const struct hg_gram *g, const uint32_t *subset, size_t n)
+/* Returns the largest squared norm of the source's points, in the tiler's type; 0: there are none. */
+static double largest_norm(const struct hg_gram *g, const uint32_t *subset, size_t n)
 {
     double largest = 0;
-    for (size_t i = 0; g->tiler.type == HINGE_F64 && g->norms != NULL && i < n; i++)
-        largest = HG_MAX(largest, ((const double *)g->norms)[subset != NULL ? subset[i] : i]);
-    return hg_tiler_close(&g->tiler.kernel, g->tiler.type, g->tiler.d, largest);
+    for (size_t i = 0; g->norms != NULL && i < n; i++) {
+        size_t p = subset != NULL ? subset[i] : i;
+        largest = HG_MAX(largest, g->tiler.type == HINGE_F64 ? ((const double *)g->norms)[p]
+                                                             : (double)((const float *)g->norms)[p]);
+    }
+    return largest;
 }
 
 static const struct hg_rows_ops ops = { diagonal, fetch };
@@ -506,7 +515,8 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->points = *points;
     g->subset = subset;
     g->norms = norms;
-    g->tiler.close = close_for(g, subset, n);
+    double largest = largest_norm(g, subset, n);
+    g->tiler.close = hg_tiler_close(&tiler->kernel, tiler->type, tiler->d, largest);
     hg_tiler_choose(&g->tiler, points);
     const struct hg_maker *maker = g->tiler.maker;
     g->super = (struct hg_rows){
@@ -514,8 +524,10 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     };
     if (points->cells != NULL)
         g->super.cost *= points->cells->near;
-    g->super.bounds_errors = tiler->type == HINGE_F32 && hg_kernel_is_bounded(&tiler->kernel) && !maker->exact &&
-                             maker->tabulate == NULL && maker != &hg_by_integers;
+    bool varies = tiler->type == HINGE_F32 && hg_kernel_is_bounded(&tiler->kernel) && !maker->exact &&
+                  maker->tabulate == NULL && maker != &hg_by_integers;
+    g->super.error_near = !varies ? 0 : norms != NULL ? 1.02 * error_near(g, 1.02 * largest) : INFINITY;
+    g->super.errors_fall = varies && hg_kernel_row(tiler->kernel.type)->of_distance;
     g->super.adds = maker->add != NULL && hg_is_cheap(g->super.cost);
     size_t size = hg_size_of(tiler->type), bytes = HG_MAX(hg_stride(tiler), (size_t)1) * size;
     size_t whole = maker->panel != 0 ? maker->panel / size : 16, fit = ((size_t)8 << 20) / bytes / whole * whole;

@@ -21,6 +21,7 @@ struct hg_points {
     const double *factor;  /* [d] of scaling, or NULL */
     size_t n;
     double nonzeros;                    /* of a vector, on average; 0: not counted, taken as dense */
+    size_t most_nonzeros;               /* of any vector; 0: not counted */
     const struct hg_cells *cells;       /* of the vectors, or NULL: no value is left out (cells.h) */
     const struct hg_hamming *hamming;   /* of the vectors, or NULL: no counts (hamming.h) */
     const struct hg_integers *integers; /* of the vectors, or NULL: they are made in reals (integers.h) */

@@ -178,7 +178,8 @@ static const struct hg_rows_ops ops = { diagonal, fetch };
 static struct hg_whole source(const struct hg_rows *of, size_t n, hinge_dtype type, int threads)
 {
     struct hg_rows super = { .ops = &ops, .n = n, .type = type, .threads = threads, .cost = 1, .lies = true };
-    super.bounds_errors = of->bounds_errors;
+    super.error_near = of->error_near;
+    super.errors_fall = of->errors_fall;
     return (struct hg_whole){ .super = super, .of = of, .ld = (n + 15) / 16 * 16 + 16 };
 }
 

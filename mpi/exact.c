@@ -327,9 +327,9 @@ static hinge_status measure_near(struct hm_run *r, double *near, hinge_error *er
     double move = hm_value(sum.most[0].key);
     for (size_t p = 0; p < all->n_parts && status == HINGE_OK; p++) {
         const struct hm_part *part = &all->part[p];
-        if (part->gram.super.bounds_errors)
+        if (part->gram.super.error_near > 0)
             status = hg_rows_told(hg_rows_diagonal(&part->gram.super, diagonal, size), err);
-        for (size_t k = 0, at = part->at; k < part->n && part->gram.super.bounds_errors && status == HINGE_OK;
+        for (size_t k = 0, at = part->at; k < part->n && part->gram.super.error_near > 0 && status == HINGE_OK;
              k++, at++)
             for (int l = 0; l < r->qp.layers; l++)
                 if (hg_may_break(&r->qp, r->course.now[l].high, r->course.now[l].low, r->params->eps, move * size[k],

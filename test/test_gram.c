@@ -694,6 +694,62 @@ TEST(test_error_bound)
         }
 }
 
+enum { GROUPS = 40, SIDE_BY_SIDE = 16 };
+
+/* Points in groups that lie side by side, of `nonzeros` features at most, all above 0: dot products lose most then. */
+static void draw_groups(double *x, float *narrow, size_t d, size_t nonzeros, uint64_t *seed)
+{
+    for (size_t i = 0; i < GROUPS * (size_t)SIDE_BY_SIDE; i++)
+        for (size_t c = 0; c < d; c++) {
+            bool first = i % SIDE_BY_SIDE == 0;
+            double same = first ? (c * nonzeros % d < nonzeros ? 1 + unit(seed) : 0) : x[(i - 1) * d + c];
+            x[i * d + c] = first ? same : same * (1 + 1e-5 * unit(seed));
+            narrow[i * d + c] = (float)x[i * d + c];
+        }
+}
+
+/* Where values of two points that lie side by side are off by more than others are, the sizes that a source in f32
+ * tells are not less than that, and not idle. */
+TEST(test_near_points_are_off_by_their_sizes)
+{
+    static const size_t most[][2] = { { 1, 1 },   { 3, 3 },   { 5, 5 },   { 54, 4 },
+                                      { 54, 12 }, { 16, 16 }, { 64, 64 }, { 300, 300 } };
+    static const hinge_maker makers[] = { HINGE_MAKER_LISTS, HINGE_MAKER_PANELS, HINGE_MAKER_GEMM };
+    enum { N = GROUPS * SIDE_BY_SIDE, D = 300 };
+    double *x = malloc(N * D * sizeof *x), size[N], diagonal[N], largest = 0;
+    float *narrow = malloc(N * D * sizeof *narrow), norms[N], row[N];
+    uint64_t seed = 5;
+    for (int t = 0; t < 8 * 3 * 6; t++) {
+        size_t d = most[t % 8][0];
+        draw_groups(x, narrow, d, most[t % 8][1], &seed);
+        struct hg_points points = { .x = { narrow, HINGE_F32, N, d, d }, .n = N, .most_nonzeros = most[t % 8][1] };
+        hg_points_norms(&points, HINGE_F32, norms, 1);
+        double gamma = pow(10, 2 * unit(&seed)) / norms[0];
+        struct hg_tiler tiler = { hinge_kernel_rbf(gamma), hg_maps(hg_cpu_level(0)), HINGE_F32, d,
+                                  .asked = makers[t / 8 % 3] };
+        struct hg_gram gram;
+        assert_int_equal(hg_gram_init(&gram, &tiler, &points, NULL, N, NULL, norms, 1, NULL), HINGE_OK);
+        assert_true(gram.super.error_near > 0 && gram.super.errors_fall);
+        assert_int_equal(hg_rows_diagonal(&gram.super, diagonal, size), HINGE_OK);
+        for (uint32_t i = 0; i < N; i++) {
+            assert_int_equal(hg_rows_fill(&gram.super, &i, 1, NULL, N, (void *[]){ row }, NULL), HINGE_OK);
+            for (size_t j = i / SIDE_BY_SIDE * SIDE_BY_SIDE, end = j + SIDE_BY_SIDE; j < end; j++) {
+                double square = 0;
+                for (size_t c = 0; c < d; c++)
+                    square += pow(x[i * d + c] - x[j * d + c], 2);
+                double off = fabs(row[j] - exp(-gamma * square));
+                largest = HG_MAX(largest, off / size[i]);
+                assert_true(size[i] <= gram.super.error_near);
+                if (!(off <= size[i]))
+                    fail_msg("%zu features, maker %d: off by %g of the size told", d, makers[t / 8 % 3], off / size[i]);
+            }
+        }
+        hg_gram_free(&gram);
+    }
+    assert_true(largest > 0.3);
+    free(x), free(narrow);
+}
+
 /* The caller's thread counts are its own. */
 TEST(test_settings_are_left_alone)
 {

@@ -556,7 +556,7 @@ TEST(test_checkpoint)
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.2), 10);
     params.working_set = 60;
     const char *name = NULL;
-    size_t rounds = 20;
+    size_t rounds = 300;
     struct training whole = training_of(&set, params), begun = whole, rest = whole;
     run_ranks(2, train_rank, &whole);
     begun.options.checkpoint = rest.options.checkpoint = folder();

@@ -90,6 +90,7 @@ hinge_status hg_copy_round(struct hg_copy *copy, const struct hg_dataset *data, 
     copy->points = (struct hg_points){ .x = { copy->values, HINGE_F32, data->n, data->d, stride },
                                        .n = data->n,
                                        .nonzeros = data->points.nonzeros,
+                                       .most_nonzeros = data->points.most_nonzeros,
                                        .equal = data->equal };
     hg_points_norms(&copy->points, HINGE_F32, copy->norms, data->threads);
     return HINGE_OK;

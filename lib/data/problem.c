@@ -40,6 +40,7 @@ void hg_dataset_measure(struct hg_dataset *data)
     for (size_t i = 0; i < data->n && data->kernel.type == HINGE_PRECOMPUTED; i++)
         survey.largest = HG_MAX(survey.largest, fabs(hg_points_value(&data->points, i, data->column[i])));
     data->points.nonzeros = survey.nonzeros;
+    data->points.most_nonzeros = survey.most_nonzeros;
     data->norm = survey.largest;
 }
 

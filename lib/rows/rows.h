@@ -41,10 +41,11 @@ struct hg_rows {
     struct hg_peers *peers; /* who makes sums of rows with this process (peers.h); NULL: nobody */
     size_t grain;           /* columns that peers are dealt together */
     bool is_coarse;         /* no tile is narrower */
-    bool bounds_errors;     /* the sizes of hg_rows_diagonal are what values of two near points may be off by */
-    double cost;            /* of computing a value, in reads of one of its type from memory: a rough figure */
-    double gflop;           /* done in GEMM so far */
-    uint64_t values;        /* kernel values computed so far */
+    double error_near; /* not 0: sizes of hg_rows_diagonal, this at most, are what values of near points are off by */
+    bool errors_fall;  /* those of other points are off by that share of it which their value is */
+    double cost;       /* of computing a value, in reads of one of its type from memory: a rough figure */
+    double gflop;      /* done in GEMM so far */
+    uint64_t values;   /* kernel values computed so far */
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 

@@ -427,7 +427,7 @@ static hinge_status look_at_held(const struct hg_selecting *s, const struct hg_p
     uint32_t *look;
     HG_TRY(HG_MAKE(err, "the rows of folds", HG_ARRAY(look, count + few), HG_ARRAY(g, count + few)));
     hg_part_bias(pr, part, &bias, &factor);
-    for (size_t k = 0; k < count && field->many.pool.rows->bounds_errors; k++)
+    for (size_t k = 0; k < count && field->many.pool.rows->error_near > 0; k++)
         if (largest * field->many.size[point[k]] > part->eps)
             look[near++] = point[k];
     for (size_t k = 0; k < few; k++)

@@ -188,7 +188,8 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
     };
     const struct hg_rows *rows = many->pool.rows;
     *view = (struct hg_view){ .super = { .ops = &view_ops, .n = n, .type = rows->type, .threads = 1, .adds = rows->adds,
-                                      .bounds_errors = rows->bounds_errors,
+                                      .error_near = rows->error_near,
+                                      .errors_fall = rows->errors_fall,
                                       .cost = many->apart ? rows->cost : 0 },
                            .many = many,
                            .own = many->own,

@@ -114,55 +114,136 @@ hinge_status hg_measure_error(struct hg_run *r)
     return status;
 }
 
-/* Asks the source, once, what one value of each point may be off by, where it can tell that. */
+/* Asks the source what one value of each point may be off by. */
 static hinge_status take_sizes(struct hg_run *r)
 {
     struct hg_doubts *d = &r->doubts;
-    if (!r->rows->bounds_errors || d->size != NULL)
-        return HINGE_OK;
     if (!HG_ROOM(HG_ARRAY(d->size, r->n)))
         return HINGE_ENOMEM;
     r->report->memory_bytes += r->n * sizeof *d->size;
     return hg_rows_diagonal(r->rows, d->diagonal, d->size);
 }
 
-/* Returns the largest coefficient's move since g was in f64. Times what one value is off by, that is what a point's g
+/* Returns how far a coefficient has moved since g was in f64. Times what one value is off by, that is what a point's g
  * may be off by though others are not: two points that lie side by side, far from the origin, lose digits of their
- * distance that others have, and few points that are measured would not show it. 0: all values are off alike. */
-static double largest_move(const struct hg_run *r)
+ * distance that others have, and few points that are measured would not show it. */
+static double move_of(const struct hg_run *r, size_t i)
 {
     const double *mended = r->doubts.mended;
+    return fabs(hg_qp_beta(r->qp, i) - (mended != NULL ? mended[i] : 0));
+}
+
+/* Returns what one value of a point may be off by, at most; 0: all values are off alike. */
+static double size_of(const struct hg_run *r, size_t i)
+{
+    return r->doubts.size != NULL ? r->doubts.size[i] : r->rows->error_near;
+}
+
+static double largest_move(const struct hg_run *r)
+{
     double largest = 0;
-    for (size_t i = 0; i < r->n && r->doubts.size != NULL; i++)
-        largest = HG_MAX(largest, fabs(hg_qp_beta(r->qp, i) - (mended != NULL ? mended[i] : 0)));
+    for (size_t i = 0; i < r->n && r->rows->error_near > 0; i++)
+        largest = HG_MAX(largest, move_of(r, i));
     return largest;
 }
 
 double hg_near_doubt(const struct hg_run *r)
 {
     double largest = 0;
-    for (size_t i = 0; i < r->n && r->doubts.size != NULL; i++)
-        largest = HG_MAX(largest, r->doubts.is_exact[i] ? 0 : r->doubts.size[i]);
-    return largest_move(r) * largest;
+    for (size_t i = 0; i < r->n && r->rows->error_near > 0; i++)
+        largest = HG_MAX(largest, r->doubts.is_exact[i] ? 0 : size_of(r, i));
+    return largest > 0 ? largest_move(r) * largest : 0;
 }
 
-/* Active points not yet made exact that may break the bounds on F if g is wrong by `error` there, or by what one value
- * makes of it; and those where that is more than the caller can use. */
-static size_t find_doubted(struct hg_run *r, double error, uint32_t *point)
+/* Says of an active point not yet made exact whether it may break the bounds on F if g is wrong by `error` there, or by
+ * what one value makes of it by such a move, or whether that is more than the caller can use. */
+static bool is_doubted(const struct hg_run *r, size_t at, double error, double move)
 {
     const struct hg_active *a = &r->active;
-    double move = largest_move(r), most = r->opt->most_off > 0 ? r->opt->most_off : INFINITY;
-    size_t count = 0;
-    for (size_t at = 0; at < a->m; at++) {
-        double beside = r->doubts.size != NULL ? move * r->doubts.size[a->point[at]] : 0, off = HG_MAX(error, beside);
-        bool doubted = beside > most;
-        for (int l = 0; l < r->qp->layers; l++)
-            doubted = doubted || hg_may_break(r->qp, a->extremes[l].high, a->extremes[l].low, r->opt->eps, off,
-                                              a->g[at] + a->up[l][at], a->g[at] + a->down[l][at]);
-        if (doubted && !r->doubts.is_exact[a->point[at]])
-            point[count++] = a->point[at];
+    uint32_t i = a->point[at];
+    double beside = move > 0 ? move * size_of(r, i) : 0, off = HG_MAX(error, beside);
+    bool doubted = r->opt->most_off > 0 && beside > r->opt->most_off;
+    for (int l = 0; l < r->qp->layers; l++)
+        doubted = doubted || hg_may_break(r->qp, a->extremes[l].high, a->extremes[l].low, r->opt->eps, off,
+                                          a->g[at] + a->up[l][at], a->g[at] + a->down[l][at]);
+    return doubted && !r->doubts.is_exact[i];
+}
+
+enum {
+    MOVERS = 256, /* points of the largest moves that are looked at, */
+    AT_ONCE = 16  /* so many at a time */
+};
+
+/* Brings points of the largest moves to the front of the candidates, value being minus their move; returns the largest
+ * move of all others. */
+static double choose_movers(struct hg_run *r, size_t count)
+{
+    struct hg_candidate *c = r->spare.candidates;
+    double largest = 0;
+    for (size_t i = 0; i < r->n; i++)
+        c[i] = (struct hg_candidate){ -move_of(r, i), i, (uint32_t)i };
+    hg_worst_first(c, r->n, count);
+    for (size_t i = count; i < r->n; i++)
+        largest = HG_MAX(largest, -c[i].value);
+    return largest;
+}
+
+/* Leaves those of many doubted points that are still in doubt where the moves of a few points count by how near these
+ * are, by the value of both: those of all others are mostly far smaller. */
+static hinge_status look_beside(struct hg_run *r, double error, uint32_t *point, size_t *count)
+{
+    size_t n = *count, movers = HG_MIN(r->n, (size_t)MOVERS), left = 0, some;
+    float *values;
+    double *move;
+    if (!r->rows->errors_fall || n <= HG_MEASURED || !HG_ROOM(HG_ARRAY(move, n), HG_TABLE(values, AT_ONCE, n)))
+        return HINGE_OK;
+    double others = choose_movers(r, movers);
+    hinge_status status = HINGE_OK;
+    for (size_t k = 0; k < n; k++)
+        move[k] = others;
+    for (size_t first = 0; first < movers && status == HINGE_OK && !hg_is_stopped(r); first += some) {
+        uint32_t mover[AT_ONCE];
+        void *row[AT_ONCE];
+        some = HG_MIN(movers - first, (size_t)AT_ONCE);
+        for (size_t m = 0; m < some; m++) {
+            mover[m] = r->spare.candidates[first + m].at;
+            row[m] = values + m * n;
+        }
+        status = hg_rows_fill(r->rows, mover, some, point, n, row, &(struct hg_how){ .halt = &r->halt });
+        for (size_t m = 0; m < some; m++)
+            for (size_t k = 0; k < n; k++)
+                move[k] = HG_MAX(move[k], -r->spare.candidates[first + m].value * (double)values[m * n + k]);
     }
+    for (size_t k = 0; k < n; k++)
+        if (is_doubted(r, r->active.position[point[k]], error, move[k]))
+            point[left++] = point[k];
+    *count = left;
+    hg_free(move);
+    return status;
+}
+
+/* Lists active points that are doubted where a coefficient has moved so far; returns how many. */
+static size_t list_doubted(const struct hg_run *r, double error, double move, uint32_t *point)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < r->active.m; at++)
+        if (is_doubted(r, at, error, move))
+            point[count++] = r->active.point[at];
     return count;
+}
+
+/* Lists active points that are doubted; sizes of points are asked for only where the largest one makes some so. */
+static hinge_status find_doubted(struct hg_run *r, double error, uint32_t *point, size_t *count)
+{
+    double move = largest_move(r);
+    *count = list_doubted(r, error, move, point);
+    if (*count == 0 || move == 0)
+        return HINGE_OK;
+    if (r->doubts.size == NULL) {
+        HG_TRY(take_sizes(r));
+        *count = list_doubted(r, error, move, point);
+    }
+    return look_beside(r, error, point, count);
 }
 
 /* Estimates half the sum of beta times the error of g over all points, which is what the objective is off by: as
@@ -199,7 +280,6 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
     for (size_t k = 0; k < drawn; k++)
         before[k] = r->active.g[r->active.position[sample[k]]];
     hinge_status status = measure(r, point, count, true, &result);
-    HG_THEN(status, take_sizes(r));
     r->res->objective_error = error_of_objective(r, sample, drawn, before);
     double rounding = result.rounding;
     r->doubts.unseen = count == r->active.m ? 0 : HG_MAX(r->doubts.unseen, result.error * (1 + 64 / (double)count));
@@ -211,9 +291,9 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
         r->report->error = error + rounding;
         if (!(r->report->violation <= r->opt->eps && r->report->violation + 2 * rounding <= HG_SLACK * r->opt->eps))
             break;
-        count = find_doubted(r, error, point);
-        *proven = count == 0;
-        if (*proven || count > HG_MAX(half - HG_MIN(half, r->doubts.proven), (size_t)HG_MEASURED))
+        status = find_doubted(r, error, point, &count);
+        *proven = count == 0 && status == HINGE_OK && !hg_is_stopped(r);
+        if (status != HINGE_OK || *proven || count > HG_MAX(half - HG_MIN(half, r->doubts.proven), (size_t)HG_MEASURED))
             break;
         r->doubts.proven += count;
         status = measure(r, point, count, true, &result);
