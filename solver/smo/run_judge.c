@@ -96,6 +96,16 @@ uint64_t hg_run_patience(const void *run)
                        work_of_look(r));
 }
 
+/* Has more patience, of so many times the rounds, while those since the best violation are less work than a look: of
+ * small working sets, and rows that cost much, looks would take most of the time. */
+static uint64_t patience(const void *run)
+{
+    enum { MORE = 16 };
+    const struct hg_run *r = run;
+    bool whole = r->w.n > 0 && r->w.n == r->active.m, cheap = r->res->work - r->course.best_work < work_of_look(r);
+    return hg_run_patience(run) * (cheap && !whole ? MORE : 1);
+}
+
 static bool has_worked_enough(const void *run)
 {
     const struct hg_run *r = run;
@@ -204,7 +214,7 @@ static hinge_status resort(void *run, bool *tried)
 }
 
 const struct hg_verbs hg_run_verbs = {
-    .halt = hg_run_halt, .has_worked_enough = has_worked_enough, .work = hg_run_work, .patience = hg_run_patience,
+    .halt = hg_run_halt, .has_worked_enough = has_worked_enough, .work = hg_run_work, .patience = patience,
     .leaves = leaves, .may_err = may_err, .look_at_rows = look_at_rows, .look_ahead = look_ahead, .rests = hg_run_rests,
     .wake = hg_run_wake, .is_known = is_known, .prove = prove, .correct = hg_run_correct, .is_shown = is_shown,
     .show = show, .recompute = look_back, .resort = resort
