@@ -89,7 +89,8 @@ struct verdict {
     double sum, sum_scale;    /* how far the sums are from what they should be; sum of |beta| */
     double box;               /* largest alpha outside its box, divided by the box */
     double rho_low, rho_high; /* what the conditions of optimality allow, of one layer */
-    double middle, margin;    /* nu tasks: mean, and half the difference, of the two layers' thresholds */
+    double middle, margin;    /* nu tasks: mean, and half the difference, of the two layers' thresholds; */
+    double least_margin;      /* and that where a threshold has one end alone, which is taken for it */
     double r;                 /* nu-SVC: what coefficients were divided by */
     double slack;             /* largest of F */
     double drift;             /* what the sums are off by moves an objective by: that times the bias */

@@ -191,7 +191,7 @@ void check_no_margin(const struct trial *t, const hinge_model *model, const hing
     }
     for (size_t p = 0; p < hinge_model_n_problems(model); p++) { /* one of them has none */
         double off = verdicts[p].n == 0 ? INFINITY
-                                        : verdicts[p].margin - 2 * eps - 2 * error - 4 * verdicts[p].slack -
+                                        : verdicts[p].least_margin - 2 * eps - 2 * error - 4 * verdicts[p].slack -
                                               fmax(0, (double)verdicts[p].kkt);
         worst = fmin(worst, off);
     }

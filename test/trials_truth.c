@@ -466,13 +466,16 @@ static void settle(struct verdict *out, const struct layer *layers, bool no_bias
         out->kkt_high = fmaxl(out->kkt_high, l->down_high - l->up_high);
     }
     long double thresholds[2];
+    long double ends[2];
     for (int k = 0; k < 2; k++) {
         const struct layer *l = layers + (one_layer ? 0 : k);
         bool inside = l->free_low <= l->free_high;
         thresholds[k] = inside ? (l->free_low + l->free_high) / 2 : (l->up + l->down) / 2;
+        ends[k] = !isinf(thresholds[k]) ? thresholds[k] : isinf(l->up) ? l->down : l->up;
     }
     out->middle = (double)(thresholds[0] + thresholds[1]) / 2;
     out->margin = (double)(thresholds[0] - thresholds[1]) / 2;
+    out->least_margin = (double)(ends[0] - ends[1]) / 2;
 }
 
 /* What one example adds to the gap: h(b) - min h over its box. */
@@ -561,7 +564,7 @@ struct verdict truth_verdict(const struct trial *t, const hinge_model *model, si
         /* a tube of 0: both sides of an example may be in use, and only their difference is told */
         settle(&out, &stand.both, false, true);
         out.kkt_low /= 2;
-        out.middle = out.margin = NAN;
+        out.middle = out.margin = out.least_margin = NAN;
     }
     out.primal = out.gap - out.objective;
     return out;
