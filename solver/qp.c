@@ -154,7 +154,8 @@ static bool settle_sum(size_t n, double *beta, const double *lo, const double *h
 }
 
 /* Tidies twice: what was clipped to next to a bound is to count as at it when entries inside are looked for, and what
- * settle_sum moved last may stop next to a bound too. */
+ * settle_sum moved last may stop next to a bound too. Sums are settled twice: what moves by far more than is left of it
+ * keeps the rounding of what it was. */
 bool hg_qp_project(struct hg_qp *qp, const double *sums)
 {
     for (int l = 0; l < qp->layers; l++)
@@ -163,8 +164,8 @@ bool hg_qp_project(struct hg_qp *qp, const double *sums)
             *beta = *beta > hi ? hi : *beta >= lo ? *beta : lo; /* NaN goes to lo */
         }
     hg_qp_tidy(qp, INFINITY);
-    for (int l = 0; l < qp->layers && !qp->no_sum; l++)
-        if (!settle_sum(qp->n, qp->beta[l], qp->lo[l], qp->hi[l], sums[l]))
+    for (int l = 0; l < 2 * qp->layers && !qp->no_sum; l++)
+        if (!settle_sum(qp->n, qp->beta[l / 2], qp->lo[l / 2], qp->hi[l / 2], sums[l / 2]))
             return false;
     hg_qp_tidy(qp, INFINITY);
     return true;

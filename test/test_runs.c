@@ -247,6 +247,27 @@ TEST(warm_start_leaves_no_rounding)
     }
 }
 
+/* The same where the given ones are far larger than what may stay of them: the box reaches far down, but hardly up. */
+TEST(projected_start_leaves_no_rounding)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        uint64_t random = seed;
+        struct set set = set_new(6, 2);
+        double beta0[6];
+        for (size_t i = 0; i < set.n; i++) {
+            set.x[2 * i] = set.y[i] = 1;
+            beta0[i] = draw_normal(&random);
+        }
+        hinge_params params = params_for(HINGE_QUANTILE, hinge_kernel_rbf(0.1), 0.75);
+        params.tau = 6e-5;
+        params.beta0 = beta0;
+        double *beta = fit_beta(converged(&set, &params, NULL), set.n);
+        for (size_t i = 0; i < set.n; i++)
+            if (beta[i] != 0)
+                fail_msg("seed %d, row %d: %g", (int)seed, (int)i, beta[i]);
+    }
+}
+
 /* ---- Limits and the progress callback ---------------------------------------------------------------------------- */
 
 /* A run cut short gives a model that is feasible, predicts, and is what its report says. */
