@@ -323,7 +323,7 @@ TEST(low_rank)
 TEST(pivoted_cholesky)
 {
     struct set set = set_two_class(9, 64, 5, 1);
-    struct hg_points points = { set_matrix(&set), NULL, NULL, NULL, set.n, 0, NULL, NULL, NULL, NULL };
+    struct hg_points points = { .x = set_matrix(&set), .n = set.n };
     struct hg_tiler tiler = { hinge_kernel_linear(), hg_maps(1), HINGE_F64, set.d, .maker = NULL };
     struct hg_gram rows;
     double z[64 * 20], *gram = plain_gram(&tiler.kernel, &set, &set), left;
@@ -365,7 +365,7 @@ TEST(pivots_of_turns)
 {
     enum { N = 2600, RANK = 150 };
     struct set set = set_two_class(10, N, 4, 1);
-    struct hg_points points = { set_matrix(&set), NULL, NULL, NULL, set.n, 0, NULL, NULL, NULL, NULL };
+    struct hg_points points = { .x = set_matrix(&set), .n = set.n };
     struct hg_tiler tiler = { hinge_kernel_rbf(1), hg_maps(1), HINGE_F64, set.d, .maker = NULL };
     double *norms = get(N, sizeof *norms), *left = get(N, sizeof *left), *plain = get(N * RANK, sizeof *plain);
     double *z[] = { get(N * RANK, sizeof **z), get(N * RANK, sizeof **z) }, trace[2];
