@@ -232,11 +232,23 @@ static size_t list_doubted(const struct hg_run *r, double error, double move, ui
     return count;
 }
 
+/* Says whether no point is doubted, as the extremes tell: of most points nothing has to be looked at then. */
+static bool doubts_none(const struct hg_run *r, double error, double move)
+{
+    double beside = move > 0 ? move * r->rows->error_near : 0, off = HG_MAX(error, beside);
+    bool none = !(r->opt->most_off > 0 && beside > r->opt->most_off);
+    for (int l = 0; l < r->qp->layers; l++) {
+        const struct hg_extremes *e = &r->active.extremes[l];
+        none = none && !hg_may_break(r->qp, e->high, e->low, r->opt->eps, off, e->low, e->high);
+    }
+    return none;
+}
+
 /* Lists active points that are doubted; sizes of points are asked for only where the largest one makes some so. */
 static hinge_status find_doubted(struct hg_run *r, double error, uint32_t *point, size_t *count)
 {
     double move = largest_move(r);
-    *count = list_doubted(r, error, move, point);
+    *count = doubts_none(r, error, move) ? 0 : list_doubted(r, error, move, point);
     if (*count == 0 || move == 0)
         return HINGE_OK;
     if (r->doubts.size == NULL) {
