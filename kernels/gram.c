@@ -526,6 +526,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
         g->super.cost *= points->cells->near;
     bool varies = tiler->type == HINGE_F32 && hg_kernel_is_bounded(&tiler->kernel) && !maker->exact &&
                   maker->tabulate == NULL && maker != &hg_by_integers;
+    /* sizes are those of norms rounded up by less than 2 % */
     g->super.error_near = !varies ? 0 : norms != NULL ? 1.02 * error_near(g, 1.02 * largest) : INFINITY;
     g->super.errors_fall = varies && hg_kernel_row(tiler->kernel.type)->of_distance;
     g->super.adds = maker->add != NULL && hg_is_cheap(g->super.cost);

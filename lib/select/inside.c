@@ -81,15 +81,14 @@ static hinge_status solve_inside(const struct hg_selecting *s, struct hg_part *p
     if (made == NULL)
         HG_TRY(hg_lowrank_init(&own, pr, part->point, part->n, rank, pr->data.threads, &s->halt, err));
     made = made != NULL ? made : &own;
-    bool nearer = is_nearer(part, made);
+    if (!is_nearer(part, made)) {
+        hg_lowrank_free(&own);
+        return HINGE_OK;
+    }
+    hinge_status status = hg_lowrank_solve(made, pr, &part->qp, &options, part->g, true, &result, err);
     size_t columns = made->super.d;
-    hinge_status status = HINGE_OK;
-    if (nearer)
-        status = hg_lowrank_solve(made, pr, &part->qp, &options, part->g, true, &result, err);
     hg_lowrank_free(&own);
     HG_TRY(status);
-    if (!nearer)
-        return HINGE_OK;
     bool ends = result.report.outcome == HINGE_STALLED && result.report.violation <= part->eps;
     part->many.report.outcome = ends ? HINGE_CONVERGED : result.report.outcome;
     part->many.report.violation = result.report.violation;

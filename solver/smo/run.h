@@ -83,7 +83,7 @@ struct hg_doubts {
     double *diagonal;            /* [n] K(x_i, x_i), by point */
     uint32_t point[HG_DOUBTFUL]; /* those whose values rounding alters most: always measured; there where n is more */
     uint8_t *is_exact;           /* [n] by point: g there is that of f64 (hg_prove) */
-    double *size;                /* [n] what one value of a point may be off by (hg_prove); NULL: it is not known */
+    double *size;                /* [n] what one value of a point may be off by (hg_prove); NULL: nobody has asked */
     double *mended;              /* [n] beta by point when all of g was last made in f64; NULL: all 0 */
     size_t proven;               /* points made exact since then because they were in doubt (hg_prove) */
     uint64_t chosen;             /* times that points were chosen for a measurement */

@@ -89,11 +89,20 @@ static double work_of_look(const struct hg_run *r)
 }
 
 /* Where W is all active points a round is a whole run, and few of them are many. */
+static bool is_whole(const struct hg_run *r)
+{
+    return r->w.n > 0 && r->w.n == r->active.m;
+}
+
+/* Returns the patience where a look back is so much work. */
+static uint64_t patience_by(const struct hg_run *r, double look)
+{
+    return hg_patience(is_whole(r), r->n, r->w.q, r->res->work - r->course.best_work, look);
+}
+
 uint64_t hg_run_patience(const void *run)
 {
-    const struct hg_run *r = run;
-    return hg_patience(r->w.n > 0 && r->w.n == r->active.m, r->n, r->w.q, r->res->work - r->course.best_work,
-                       work_of_look(r));
+    return patience_by(run, work_of_look(run));
 }
 
 /* Has more patience, of so many times the rounds, while those since the best violation are less work than a look: of
@@ -102,8 +111,9 @@ static uint64_t patience(const void *run)
 {
     enum { MORE = 16 };
     const struct hg_run *r = run;
-    bool whole = r->w.n > 0 && r->w.n == r->active.m, cheap = r->res->work - r->course.best_work < work_of_look(r);
-    return hg_run_patience(run) * (cheap && !whole ? MORE : 1);
+    double look = work_of_look(r);
+    bool cheap = r->res->work - r->course.best_work < look;
+    return patience_by(r, look) * (cheap && !is_whole(r) ? MORE : 1);
 }
 
 static bool has_worked_enough(const void *run)
